@@ -47,7 +47,7 @@ test.describe('on a phone', () => {
     await page.waitForLoadState('networkidle')
 
     const first = responses.filter(({ path }) => path.endsWith('/demo-20250514.webp'))
-    expect(first.map(({ width }) => width)).toEqual([520])
+    expect(first.map(({ width }) => width)).toEqual([400])
     for (const { path, type, status } of responses) {
       expect(path).toContain('/render/image/public/')
       expect(status, path).toBe(200)

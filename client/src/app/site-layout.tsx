@@ -24,7 +24,7 @@ export default function SiteLayout() {
     <>
       <a
         href="#main"
-        className="fixed top-3 left-3 z-60 -translate-y-24 rounded-md bg-floodlight px-5 py-3 font-semibold text-ink focus:translate-y-0"
+        className="fixed top-3 left-3 z-60 -translate-y-24 rounded-md bg-floodlight px-5 py-3 font-semibold text-ink focus:translate-y-0 print:hidden"
       >
         Skip to content
       </a>

@@ -10,7 +10,7 @@ export interface PictureWidths {
  */
 export const DEMO_WIDTHS: PictureWidths = {
   widths: [304, 400, 520, 608],
-  sizes: '(min-width: 48rem) 19rem, min(18rem, 79vw - 1rem)',
+  sizes: '(min-width: 48rem) 19rem, min(14rem, 61vw - 1rem)',
 }
 
 /** An article's picture over the whole width of the page. */

@@ -6,13 +6,13 @@ type Callback = (entries: Entry[]) => void
 
 /**
  * Stands in for the browser's IntersectionObserver. What is observed lies below the screen until `scrollTo` or
- * `scrollToAll`, unless it `isOnScreen` from the start.
+ * `scrollToAll`, unless it `isOnScreen` from the start. `left` is the distance of its left edge from the screen's.
  */
-export function stubIntersection(isOnScreen = false) {
+export function stubIntersection(isOnScreen = false, left = 0) {
   const watched = new Map<Element, Callback>()
   const entry = (isIntersecting: boolean): Entry => ({
     isIntersecting,
-    boundingClientRect: new DOMRect(0, isIntersecting ? 0 : window.innerHeight, 1, 1),
+    boundingClientRect: new DOMRect(left, isIntersecting ? 0 : window.innerHeight, 1, 1),
   })
 
   class Observer {

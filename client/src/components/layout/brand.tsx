@@ -12,12 +12,23 @@ export function BrandMark({ className }: { className?: string }) {
   )
 }
 
+interface BrandProps {
+  className?: string
+  /** For the name alone, such as hiding it where there is no room. */
+  nameClassName?: string
+}
+
 /** Shows the mark with the name beside it. */
-export function Brand({ className }: { className?: string }) {
+export function Brand({ className, nameClassName }: BrandProps) {
   return (
     <span className={cn('inline-flex items-center gap-2.5', className)}>
       <BrandMark />
-      <span className="font-display text-[1.5rem] leading-none font-bold tracking-[-0.035em]">
+      <span
+        className={cn(
+          'font-display text-[1.5rem] leading-none font-bold tracking-[-0.035em]',
+          nameClassName,
+        )}
+      >
         Terrace
       </span>
     </span>

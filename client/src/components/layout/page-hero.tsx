@@ -14,7 +14,7 @@ interface PageHeroProps {
 export function PageHero({ title, lead, aside, children }: PageHeroProps) {
   return (
     <div className="relative isolate overflow-hidden bg-ink pt-20 text-chalk">
-      <div className="container-page grid items-center gap-x-16 gap-y-14 pt-[clamp(3.5rem,2rem+5vw,7rem)] pb-[clamp(6rem,4rem+7vw,11rem)] md:grid-cols-[minmax(0,1fr)_auto]">
+      <div className="container-page grid items-center gap-x-16 gap-y-9 pt-[clamp(2rem,2rem+5vw,7rem)] pb-[clamp(4rem,2.5rem+7vw,11rem)] md:grid-cols-[minmax(0,1fr)_auto]">
         <div className="flex flex-col items-start">
           <h1 className="max-w-[16ch] text-hero">{title}</h1>
           {lead && <div className="mt-7 max-w-[46ch] text-lead text-chalk/90">{lead}</div>}

@@ -34,6 +34,13 @@ it('leaves alone what is on the screen already', () => {
   expect(animate).not.toHaveBeenCalled()
 })
 
+it('leaves alone what is beside the screen, where it is swiped to', () => {
+  const { isWatched } = stubIntersection(false, window.innerWidth)
+  render(<Reveal>Beside</Reveal>)
+  expect(isWatched(screen.getByText('Beside'))).toBe(false)
+  expect(screen.getByText('Beside')).not.toHaveStyle({ opacity: '0' })
+})
+
 it('moves nothing where motion is unwelcome', () => {
   const { isWatched } = stubIntersection()
   vi.stubGlobal('matchMedia', (query: string) => ({

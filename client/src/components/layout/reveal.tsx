@@ -33,9 +33,11 @@ export function Reveal({ children, delayMs = 0, className }: RevealProps) {
       (entries) => {
         const last = entries.at(-1)
         if (!last) return
-        const { top, width } = last.boundingClientRect
-        // What has no width is not laid out yet, and so below the screen.
-        if (!last.isIntersecting && (width === 0 || top >= window.innerHeight)) {
+        const { top, left, width } = last.boundingClientRect
+        // What has no width is not laid out yet, and so below the screen. What is beside the screen is swiped to, and must
+        // not be waited for then.
+        const isBelow = width === 0 || (top >= window.innerHeight && left < window.innerWidth)
+        if (!last.isIntersecting && isBelow) {
           element.style.opacity = '0'
           return
         }

@@ -2,17 +2,21 @@ import { Plus } from 'lucide-react'
 import { Accordion as Primitive } from 'radix-ui'
 import type { ComponentProps } from 'react'
 
+import { cn } from '@/lib/cn'
+
 export const Accordion = Primitive.Root
 
-export function AccordionItem(props: ComponentProps<typeof Primitive.Item>) {
-  return <Primitive.Item className="border-t border-ink/20 last:border-b" {...props} />
+export function AccordionItem({ className, ...props }: ComponentProps<typeof Primitive.Item>) {
+  return (
+    <Primitive.Item className={cn('border-t border-ink/20 last:border-b', className)} {...props} />
+  )
 }
 
 export function AccordionTrigger({ children, ...props }: ComponentProps<typeof Primitive.Trigger>) {
   return (
     <Primitive.Header>
       <Primitive.Trigger
-        className="group flex w-full items-start justify-between gap-6 py-5 text-left font-display text-subheading font-semibold transition-colors hover:text-pitch sm:py-6"
+        className="group flex w-full items-start justify-between gap-6 py-3.5 text-left font-display text-subheading font-semibold transition-colors hover:text-pitch sm:py-6"
         {...props}
       >
         {children}

@@ -21,13 +21,13 @@ export function ChoiceGroup<T extends string>({
       value={value}
       // Radix passes '' when the pressed button is pressed again; one choice always stays.
       onValueChange={(next) => next && onChange(next as T)}
-      className="flex flex-wrap gap-2"
+      className="flex gap-2 max-md:-mx-(--page-edge) max-md:overflow-x-auto max-md:px-(--page-edge) max-md:py-1.5 md:flex-wrap"
     >
       {choices.map((choice) => (
         <ToggleGroup.Item
           key={choice}
           value={choice}
-          className="min-h-11 rounded-md px-4 text-small font-semibold ring-1 ring-ink/30 transition-colors ring-inset hover:bg-ink/10 data-[state=on]:bg-ink data-[state=on]:text-chalk data-[state=on]:ring-ink"
+          className="min-h-11 shrink-0 rounded-md px-3 text-small font-semibold ring-1 ring-ink/30 transition-colors ring-inset hover:bg-ink/10 data-[state=on]:bg-ink data-[state=on]:text-chalk data-[state=on]:ring-ink sm:px-4"
         >
           {choice}
         </ToggleGroup.Item>

@@ -1,6 +1,7 @@
 import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
+import { SwipeRow } from '@/components/layout/swipe-row'
 import { SECTION } from '@/lib/sections'
 
 import { ComparisonTable } from './comparison-table'
@@ -11,17 +12,20 @@ export function Benefits() {
   return (
     <Section id={SECTION.benefits} tone="chalk">
       <div className="container-page">
-        <div className="grid gap-x-20 gap-y-12 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
+        <div className="grid gap-x-20 gap-y-8 md:gap-y-12 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
           <SectionHeading
             section={SECTION.benefits}
             title={copy.title}
             lead={copy.lead}
             className="lg:sticky lg:top-28 lg:self-start"
           />
-          <ol>
+          <SwipeRow label={copy.title} isOrdered className="">
             {copy.benefits.map(({ title, text }, index) => (
-              <li key={title} className="border-t border-ink/20 last:border-b">
-                <Reveal className="grid grid-cols-[3.5rem_1fr] gap-y-2 py-8 sm:grid-cols-[5.5rem_1fr]">
+              <li
+                key={title}
+                className="border-t-4 border-pitch md:border-t md:border-ink/20 md:last:border-b"
+              >
+                <Reveal className="grid grid-cols-[2.25rem_1fr] gap-y-1.5 pt-4 sm:grid-cols-[5.5rem_1fr] sm:gap-y-2 sm:py-8">
                   <span
                     aria-hidden
                     className="row-span-2 font-display text-title leading-none font-bold text-pitch tabular-nums"
@@ -29,13 +33,13 @@ export function Benefits() {
                     {index + 1}
                   </span>
                   <h3 className="text-heading">{title}</h3>
-                  <p className="max-w-[48ch]">{text}</p>
+                  <p className="max-w-[48ch] max-sm:text-small">{text}</p>
                 </Reveal>
               </li>
             ))}
-          </ol>
+          </SwipeRow>
         </div>
-        <Reveal className="mt-20 lg:mt-32">
+        <Reveal className="mt-10 md:mt-20 lg:mt-32">
           <ComparisonTable />
         </Reveal>
       </div>

@@ -2,6 +2,7 @@ import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { StepEdge } from '@/components/layout/step-edge'
+import { SwipeRow } from '@/components/layout/swipe-row'
 import { SECTION } from '@/lib/sections'
 
 import { copy } from './copy'
@@ -13,28 +14,32 @@ const DESCENT = ['', 'lg:mt-20', 'lg:mt-40']
 /** Shows the three problems of clubs in other people's feeds, one step lower each. */
 export function Challenge() {
   return (
-    <Section id={SECTION.problem} tone="mist" className="pb-[clamp(8rem,6rem+10vw,16rem)]">
+    <Section id={SECTION.problem} tone="mist" className="pb-[clamp(5.5rem,3rem+10vw,16rem)]">
       <div className="container-page">
         <SectionHeading section={SECTION.problem} title={copy.title} lead={copy.lead} split />
-        <ol className="mt-14 grid gap-x-10 gap-y-14 lg:mt-20 lg:grid-cols-3">
+        <SwipeRow
+          label={copy.title}
+          isOrdered
+          className="mt-4 md:mt-14 md:grid md:gap-x-10 md:gap-y-14 lg:mt-20 lg:grid-cols-3"
+        >
           {copy.problems.map(({ title, text }, index) => {
             const Picture = diagrams[index]
             return (
               <li key={title} className={DESCENT[index]}>
                 <Reveal
                   delayMs={index * 120}
-                  className="grid gap-x-12 gap-y-8 border-t-4 border-ink pt-7 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)] sm:items-center lg:grid-cols-1"
+                  className="grid grid-cols-[4rem_minmax(0,1fr)] items-start gap-x-4 gap-y-8 border-t-4 border-ink pt-5 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)] sm:items-center sm:gap-x-12 sm:pt-7 lg:grid-cols-1"
                 >
                   {Picture && <Picture />}
                   <div>
                     <h3 className="text-heading">{title}</h3>
-                    <p className="mt-3 max-w-[42ch]">{text}</p>
+                    <p className="mt-2 max-w-[42ch] max-sm:text-small sm:mt-3">{text}</p>
                   </div>
                 </Reveal>
               </li>
             )
           })}
-        </ol>
+        </SwipeRow>
       </div>
       <StepEdge steps={4} direction="down" className="h-[clamp(2.5rem,7vw,7rem)] text-pitch-deep" />
     </Section>

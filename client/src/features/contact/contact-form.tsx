@@ -71,13 +71,13 @@ export function ContactForm() {
     <form
       aria-label={copy.formLabel}
       {...form.formProps({ onValid: submit, onInvalid: complain })}
-      className="h-full rounded-lg bg-paper p-6 text-ink sm:p-9"
+      className="h-full rounded-lg bg-paper p-5 text-ink sm:p-9"
     >
       <fieldset
         disabled={isSubmitting}
-        className="flex h-full flex-col gap-5 [&>:has(textarea)]:grow"
+        className="flex h-full flex-col gap-4 [&>:has(textarea)]:grow"
       >
-        <div className="grid gap-5 sm:grid-cols-2">
+        <div className="grid gap-4 sm:grid-cols-2">
           <LimitedField {...field('name')} autoComplete="name" required />
           <LimitedField {...field('company')} autoComplete="organization" required />
         </div>
@@ -116,7 +116,7 @@ function LimitedField({ onChange, ...props }: LimitedFieldProps) {
       void (limited.accept(event) && onChange?.(event)),
   }
   return props.name === 'message' ? (
-    <TextareaField rows={5} {...props} {...handlers} />
+    <TextareaField rows={4} {...props} {...handlers} />
   ) : (
     <TextField {...props} {...handlers} />
   )

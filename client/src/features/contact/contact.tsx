@@ -15,15 +15,20 @@ export function Contact() {
     <Section
       id={SECTION.contact}
       tone="pitch"
-      className="isolate overflow-hidden pb-[clamp(8rem,6rem+10vw,16rem)]"
+      className="isolate overflow-hidden pb-[clamp(5rem,2.6rem+10vw,16rem)]"
     >
       <CornerFlag />
-      <div className="container-page grid gap-x-16 gap-y-14 lg:grid-cols-2">
-        <div className="flex flex-col justify-between gap-14">
-          <SectionHeading section={SECTION.contact} title={copy.title} lead={copy.lead} />
+      <div className="container-page grid gap-x-16 gap-y-8 md:gap-y-14 lg:grid-cols-2">
+        <div className="flex flex-col justify-between gap-7 md:gap-14">
+          <SectionHeading
+            section={SECTION.contact}
+            title={copy.title}
+            lead={copy.lead}
+            scale="loud"
+          />
           <Ways />
         </div>
-        <div className="min-h-[46rem] sm:min-h-[40rem]">
+        <div className="min-h-[37rem] sm:min-h-[40rem]">
           <ContactForm />
         </div>
       </div>
@@ -45,14 +50,14 @@ function Ways() {
       {ways.map(({ label, text, href }) => (
         <div
           key={label}
-          className="grid gap-x-8 border-t border-chalk/40 py-4 last:border-b sm:grid-cols-[7rem_1fr] sm:items-baseline"
+          className="grid grid-cols-[5.5rem_1fr] items-baseline gap-x-4 border-t border-chalk/40 py-2 last:border-b sm:grid-cols-[7rem_1fr] sm:gap-x-8 sm:py-4"
         >
           <dt className="text-small font-semibold text-chalk/90">{label}</dt>
           <dd>
             <a
               href={href}
               {...(href.startsWith('http') && { target: '_blank', rel: 'noopener noreferrer' })}
-              className="inline-flex min-h-8 items-center gap-2.5 font-display text-subheading font-semibold wrap-anywhere hover:text-floodlight"
+              className="inline-flex min-h-8 items-center gap-1.5 font-display text-subheading font-semibold wrap-anywhere hover:text-floodlight sm:gap-2.5"
             >
               {text}
               <ArrowUpRight aria-hidden className="size-5 shrink-0" />

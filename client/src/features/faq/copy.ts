@@ -6,5 +6,6 @@ export const copy = {
   loading: 'Loading FAQs',
   empty: 'No FAQs available at the moment.',
   noMatch: (label: string) => `No FAQs found with the label "${label}".`,
+  more: (count: number) => `Show all ${count} questions`,
   retry: 'Try Again',
 } as const

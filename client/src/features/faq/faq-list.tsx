@@ -1,9 +1,14 @@
+import { useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
+
 import {
   Accordion,
   AccordionContent,
   AccordionItem,
   AccordionTrigger,
 } from '@/components/ui/accordion'
+import { Button } from '@/components/ui/button'
+import { cn } from '@/lib/cn'
 
 import { copy } from './copy'
 import type { FaqEntry } from './queries'
@@ -13,12 +18,49 @@ interface FaqListProps {
   onLabelClick: (label: string) => void
 }
 
-/** Questions that open one at a time; the labels below an answer choose their topic. */
+/** How many questions phones show at first. */
+const FIRST = 8
+
+/**
+ * Questions that open one at a time; the labels below an answer choose their topic. Phones show the first ones, and the
+ * others after a tap; all of them are in the document.
+ */
 export function FaqList({ faqs, onLabelClick }: FaqListProps) {
+  const [isWhole, setIsWhole] = useState(false)
+  const listRef = useRef<HTMLDivElement>(null)
+  const hasMore = !isWhole && faqs.length > FIRST
+
+  const showAll = () => {
+    flushSync(() => setIsWhole(true))
+    // The button is gone; the keyboard goes on with the first question that it has shown.
+    listRef.current?.querySelectorAll<HTMLElement>('h3 > button').item(FIRST).focus()
+  }
+  return (
+    <div ref={listRef}>
+      <Questions faqs={faqs} onLabelClick={onLabelClick} isWhole={!hasMore} />
+      {hasMore && (
+        <Button variant="outline" onClick={showAll} className="mt-4 w-full md:hidden">
+          {copy.more(faqs.length)}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+interface QuestionsProps extends FaqListProps {
+  /** Whether phones show all of them. */
+  isWhole: boolean
+}
+
+function Questions({ faqs, onLabelClick, isWhole }: QuestionsProps) {
   return (
     <Accordion type="single" collapsible>
-      {faqs.map(({ id, question, answer, labels }) => (
-        <AccordionItem key={id} value={id}>
+      {faqs.map(({ id, question, answer, labels }, index) => (
+        <AccordionItem
+          key={id}
+          value={id}
+          className={cn(!isWhole && index >= FIRST && 'max-md:hidden')}
+        >
           <AccordionTrigger>{question}</AccordionTrigger>
           <AccordionContent>
             <p className="whitespace-pre-line">{answer}</p>

@@ -22,9 +22,9 @@ export function Faq() {
 
   return (
     <Section id={SECTION.faq} tone="mist">
-      <div className="container-page grid gap-x-20 gap-y-12 lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]">
-        <div className="flex flex-col gap-8 lg:sticky lg:top-28 lg:self-start">
-          <SectionHeading section={SECTION.faq} title={copy.title} lead={copy.lead} />
+      <div className="container-page grid grid-cols-[minmax(0,1fr)] gap-x-20 gap-y-5 md:gap-y-12 lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]">
+        <div className="flex flex-col gap-5 md:gap-8 lg:sticky lg:top-28 lg:self-start">
+          <SectionHeading section={SECTION.faq} title={copy.title} lead={copy.lead} scale="quiet" />
           <ChoiceGroup<Filter>
             label={copy.filterLabel}
             choices={FILTERS}

@@ -21,16 +21,16 @@ interface FooterProps {
 export function Footer({ newsletter }: FooterProps) {
   const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
   return (
-    <footer className="overflow-hidden bg-ink text-small text-chalk">
-      <div className="container-page pt-16 lg:pt-20">
+    <footer className="overflow-hidden bg-ink text-small text-chalk print:hidden">
+      <div className="container-page pt-10 md:pt-16 lg:pt-20">
         {newsletter}
-        <div className="grid grid-cols-2 gap-x-8 gap-y-12 pt-14 md:grid-cols-[2.5fr_5.5fr_2fr_4fr] lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
+        <div className="grid grid-cols-[minmax(0,2fr)_minmax(0,3fr)] gap-x-6 gap-y-7 pt-8 md:grid-cols-[2.5fr_5.5fr_2fr_4fr] md:gap-x-8 md:gap-y-12 md:pt-14 lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
           <div className="col-span-full lg:col-span-1">
             <Brand />
-            <p className="mt-4 max-w-[24ch] text-lead text-haze">{copy.pitch}</p>
+            <p className="mt-2 text-lead text-haze md:mt-4 md:max-w-[24ch]">{copy.pitch}</p>
           </div>
-          <Column title={copy.quickLinks}>
-            <ul className="flex flex-col gap-1">
+          <Column title={copy.quickLinks} className="max-md:row-span-2">
+            <ul className="flex flex-col md:gap-1">
               {copy.sections.map(({ section, label }) => (
                 <li key={section}>
                   <SectionLink section={section} className={LINK}>
@@ -40,14 +40,14 @@ export function Footer({ newsletter }: FooterProps) {
               ))}
             </ul>
           </Column>
-          <Column title={copy.latest} className="max-md:col-span-full max-md:row-start-3">
+          <Column title={copy.latest} className="max-md:order-last max-md:col-span-full">
             <RecentPosts />
           </Column>
           <Column title={copy.company}>
             <LinkList links={copy.companyLinks} />
           </Column>
-          <Column title={copy.contact} className="max-md:col-span-full">
-            <ul className="flex flex-col gap-1">
+          <Column title={copy.contact}>
+            <ul className="flex flex-col md:gap-1">
               <li>
                 <a href={`tel:${contactPhone.replace(/[^+\d]/g, '')}`} className={LINK}>
                   {contactPhone}
@@ -66,9 +66,9 @@ export function Footer({ newsletter }: FooterProps) {
             </ul>
           </Column>
         </div>
-        <div className="mt-16 flex flex-wrap items-center justify-between gap-x-10 gap-y-3 border-t border-line-dark py-7 text-haze">
+        <div className="mt-9 flex flex-wrap items-center justify-between gap-x-10 gap-y-1 border-t border-line-dark py-5 text-haze md:mt-16 md:py-7">
           <p>{copy.copyright(new Date().getFullYear())}</p>
-          <ul className="flex flex-wrap gap-x-8">
+          <ul className="flex flex-wrap gap-x-5 md:gap-x-8">
             {copy.legalLinks.map(({ to, label }) => (
               <li key={to}>
                 <Link to={to} className={LINK}>
@@ -97,7 +97,7 @@ interface ColumnProps {
 function Column({ title, className, children }: ColumnProps) {
   return (
     <div className={className}>
-      <h2 className="mb-4 font-display text-body font-semibold">{title}</h2>
+      <h2 className="mb-2 font-display text-body font-semibold md:mb-4">{title}</h2>
       {children}
     </div>
   )
@@ -105,7 +105,7 @@ function Column({ title, className, children }: ColumnProps) {
 
 function LinkList({ links }: { links: readonly { to: string; label: string }[] }) {
   return (
-    <ul className="flex flex-col gap-1">
+    <ul className="flex flex-col md:gap-1">
       {links.map(({ to, label }) => (
         <li key={to}>
           <Link to={to} className={LINK}>

@@ -5,7 +5,7 @@ import { RECENT_POSTS } from '@/lib/constants'
 import { postTitle } from '@/lib/content/post-title'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 import { messages } from '@/lib/notices/messages'
-import { useMediaQuery } from '@/lib/browser/use-media-query'
+import { useIsPhone } from '@/lib/browser/use-media-query'
 
 import { truncate } from './truncate'
 
@@ -28,12 +28,12 @@ export function RecentPosts() {
     queryFn: loadRecentPosts,
     meta: { tables: ['blog_posts'] },
   })
-  const isSmall = useMediaQuery('(width < 768px)')
+  const isSmall = useIsPhone()
   if (isError && !posts) return <p role="status">{messages.posts.recentFailed}</p>
 
   const length = isSmall ? RECENT_POSTS.smallScreenTitleLength : RECENT_POSTS.titleLength
   return (
-    <ul className="flex flex-col gap-1">
+    <ul className="flex flex-col md:gap-1">
       {posts?.map((post) => (
         <li key={post.id}>
           <Link

@@ -6,6 +6,7 @@ export const copy = {
   openMenu: 'Open menu',
   closeMenu: 'Close menu',
   mainNavigation: 'Main',
+  demo: 'Book a demo',
   login: 'Login',
   profile: 'Profile',
   links: [

@@ -4,11 +4,13 @@ import { Link, useLocation } from 'react-router-dom'
 
 import { Brand } from '@/components/layout/brand'
 import { SectionLink } from '@/components/layout/section-link'
+import { Button } from '@/components/ui/button'
 import { cn } from '@/lib/cn'
 import { HEADER_SCROLL_THRESHOLD } from '@/lib/constants'
 import { useIsLive } from '@/lib/loading/use-is-live'
 import { split } from '@/lib/loading/split'
 import { useScrolledPast } from '@/lib/browser/use-scrolled-past'
+import { SECTION } from '@/lib/sections'
 import { useSession } from '@/lib/session/session'
 
 import { copy } from './copy'
@@ -27,31 +29,36 @@ export function Header() {
     <header
       data-solid={isSolid}
       className={cn(
-        'fixed inset-x-0 top-0 z-40 transition-[background-color,color,box-shadow] duration-300',
+        'fixed inset-x-0 top-0 z-40 transition-[background-color,color,box-shadow] duration-300 print:hidden',
         isSolid ? 'bg-chalk text-ink shadow-header' : 'text-chalk',
       )}
     >
-      <div className="container-page flex h-20 items-center justify-between gap-6">
-        <Link to="/" aria-label={copy.home}>
-          <Brand />
+      <div className="container-page flex h-16 items-center justify-between gap-2 md:h-20 lg:gap-6">
+        <Link to="/" aria-label={copy.home} className="mr-auto">
+          <Brand nameClassName="md:max-lg:hidden" />
         </Link>
-        <nav aria-label={copy.mainNavigation} className="hidden items-center md:flex lg:gap-2">
+        <nav aria-label={copy.mainNavigation} className="hidden items-center md:flex xl:gap-2">
           {copy.links.map(({ section, label }) => (
             <SectionLink
               key={section}
               section={section}
-              className="rounded-sm px-2 py-2.5 text-label font-semibold whitespace-nowrap decoration-2 underline-offset-8 hover:underline lg:px-3 lg:text-small"
+              className="rounded-sm px-1.5 py-2.5 text-label font-semibold whitespace-nowrap decoration-2 underline-offset-8 hover:underline lg:px-2.5 xl:text-small"
             >
               {label}
             </SectionLink>
           ))}
           <Link
             to="/auth"
-            className="ml-2 rounded-md px-4 py-2.5 text-small font-semibold ring-1 ring-current transition-colors ring-inset hover:bg-floodlight hover:text-ink"
+            className="rounded-sm px-1.5 py-2.5 text-label font-semibold whitespace-nowrap decoration-2 underline-offset-8 hover:underline lg:px-2.5 xl:text-small"
           >
             {accountLabel}
           </Link>
         </nav>
+        <Button asChild variant={isSolid ? 'pitch' : 'floodlight'} size="small">
+          <SectionLink section={SECTION.contact} className="whitespace-nowrap max-md:min-h-10">
+            {copy.demo}
+          </SectionLink>
+        </Button>
         <MenuButton accountLabel={accountLabel} />
       </div>
     </header>

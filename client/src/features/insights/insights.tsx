@@ -1,6 +1,7 @@
 import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
+import { SwipeRow } from '@/components/layout/swipe-row'
 import { Failure } from '@/components/ui/failure'
 import { Skeleton } from '@/components/ui/skeleton'
 import { SKELETONS } from '@/lib/constants'
@@ -17,8 +18,14 @@ export function Insights() {
   return (
     <Section id={SECTION.blog} tone="paper">
       <div className="container-page">
-        <SectionHeading section={SECTION.blog} title={copy.title} lead={copy.lead} split />
-        <div className="mt-14 lg:mt-20">
+        <SectionHeading
+          section={SECTION.blog}
+          title={copy.title}
+          lead={copy.lead}
+          scale="quiet"
+          split
+        />
+        <div className="mt-5 md:mt-14 lg:mt-16">
           <PostGrid />
         </div>
       </div>
@@ -26,7 +33,7 @@ export function Insights() {
   )
 }
 
-const GRID = 'grid gap-x-8 gap-y-14 md:grid-cols-2 lg:grid-cols-3 lg:gap-x-10 lg:gap-y-18'
+const GRID = 'md:grid md:grid-cols-2 md:gap-x-8 md:gap-y-14 lg:grid-cols-3 lg:gap-x-10 lg:gap-y-18'
 
 function PostGrid() {
   const { data: posts, error, isPending } = usePosts()
@@ -34,7 +41,7 @@ function PostGrid() {
 
   if (isPending) {
     return (
-      <div role="status" aria-label={copy.loading} className={GRID}>
+      <div role="status" aria-label={copy.loading} className={`max-md:swipe-row ${GRID}`}>
         {Array.from({ length: SKELETONS.posts }, (_, index) => (
           <PostSkeleton key={index} />
         ))}
@@ -44,7 +51,7 @@ function PostGrid() {
   if (!posts) return <Failure message={messages.posts.failed} retryLabel={copy.retry} />
   if (posts.length === 0) return <p className="text-lead">{copy.empty}</p>
   return (
-    <ul className={GRID}>
+    <SwipeRow label={copy.list} className={GRID}>
       {posts.map((post) => (
         <li key={post.id}>
           <Reveal>
@@ -52,7 +59,7 @@ function PostGrid() {
           </Reveal>
         </li>
       ))}
-    </ul>
+    </SwipeRow>
   )
 }
 

@@ -24,16 +24,16 @@ export function PostCard({ title, category, description, image_url, link }: Post
           className="aspect-video w-full transition-transform duration-500 ease-out group-hover:scale-[1.03]"
         />
       </div>
-      <p className="mt-5 eyebrow text-pitch">{category}</p>
-      <h3 className="mt-2 text-subheading lg:text-[1.5rem]">
+      <p className="mt-4 eyebrow text-pitch md:mt-5">{category}</p>
+      <h3 className="mt-1.5 text-subheading md:mt-2 lg:text-[1.5rem]">
         <Link to={link} className="group-hover:text-pitch after:absolute after:inset-0">
           {postTitle({ title, link })}
         </Link>
       </h3>
-      <p className="mt-3 text-stone">{description}</p>
+      <p className="mt-2 text-stone max-md:text-small md:mt-3">{description}</p>
       <span
         aria-hidden
-        className="mt-5 inline-flex items-center gap-1.5 text-small font-semibold underline-offset-4 group-hover:underline"
+        className="mt-3 inline-flex items-center gap-1.5 text-small font-semibold underline-offset-4 group-hover:underline md:mt-5"
       >
         {copy.read}
         <ArrowUpRight className="size-4 transition-transform group-hover:translate-x-0.5 group-hover:-translate-y-0.5" />

@@ -15,32 +15,40 @@ export function Intro() {
       className="bg-paper section-space"
     >
       <div className="container-page">
-        <Reveal className="grid gap-x-16 gap-y-8 lg:grid-cols-12">
-          <h2 id={headingId(SECTION_ID)} className="text-title lg:col-span-7">
+        <Reveal className="grid gap-x-16 gap-y-5 lg:grid-cols-12">
+          <h2
+            id={headingId(SECTION_ID)}
+            className="max-w-[22ch] text-title md:text-hero lg:col-span-12"
+          >
             {copy.title}
           </h2>
-          <div className="flex flex-col gap-5 text-lead lg:col-span-5 lg:pt-3">
+          <div className="flex flex-col gap-3 text-lead sm:gap-5 lg:col-span-6 lg:col-start-7 lg:pt-3">
             {copy.body.map((paragraph) => (
               <p key={paragraph}>{paragraph}</p>
             ))}
           </div>
         </Reveal>
-        <Reveal className="mt-16 lg:mt-24">
+        <Reveal className="mt-8 md:mt-16 lg:mt-24">
           <h3 className="sr-only">{copy.dealTitle}</h3>
-          <dl className="grid grid-cols-2 overflow-hidden rounded-lg bg-ink text-chalk xl:grid-cols-4">
+          <dl className="grid overflow-hidden rounded-lg bg-ink text-chalk sm:grid-cols-2 xl:grid-cols-4">
             {copy.deal.map(({ board, term, detail }) => (
               <div
                 key={term}
-                className="-mt-px -ml-px flex flex-col border-t border-l border-line-dark p-5 sm:p-7 lg:p-9"
+                className="-mt-px -ml-px grid grid-cols-[4.75rem_1fr] gap-x-5 border-t border-l border-line-dark px-4 py-3.5 sm:flex sm:flex-col sm:p-7 lg:p-9"
               >
-                <dt className="flex flex-col gap-5">
-                  <DotMatrix text={board} className="h-8 self-start sm:h-14 lg:h-16" />
+                <dt className="contents sm:flex sm:flex-col sm:gap-5">
+                  <DotMatrix
+                    text={board}
+                    className="row-span-2 h-[1.375rem] self-center sm:h-14 sm:self-start lg:h-16"
+                  />
                   <span className="font-display text-subheading font-semibold">
                     <span className="sr-only">{board === '∞' ? 'Uncapped ' : `${board} `}</span>
                     {term}
                   </span>
                 </dt>
-                <dd className="mt-2 max-w-[30ch] text-small text-haze">{detail}</dd>
+                <dd className="max-w-[30ch] text-small text-haze max-sm:col-start-2 sm:mt-2">
+                  {detail}
+                </dd>
               </div>
             ))}
           </dl>

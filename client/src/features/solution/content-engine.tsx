@@ -13,25 +13,25 @@ const MINUTES = 90
 /** Shows how a match becomes clips for single fans. */
 export function ContentEngine() {
   return (
-    <div className="container-page mt-24 grid gap-x-20 gap-y-14 lg:mt-36 lg:grid-cols-2 lg:items-center">
+    <div className="container-page mt-14 grid gap-x-20 gap-y-8 md:mt-24 md:gap-y-14 lg:mt-36 lg:grid-cols-2 lg:items-center">
       <Reveal>
-        <h3 className="text-title">{copy.engineTitle}</h3>
-        <p className="mt-6 max-w-[46ch] text-lead text-chalk/90">{copy.engineLead}</p>
-        <dl className="mt-10 flex flex-col gap-7">
+        <h3 className="text-topic">{copy.engineTitle}</h3>
+        <p className="mt-4 max-w-[46ch] text-lead text-chalk/90 md:mt-6">{copy.engineLead}</p>
+        <dl className="mt-6 flex flex-col gap-5 md:mt-10 md:gap-7">
           {copy.engine.map(({ title, text }) => (
-            <div key={title} className="border-l-4 border-floodlight pl-6">
+            <div key={title} className="border-l-4 border-floodlight pl-4 md:pl-6">
               <dt className="font-display text-subheading font-semibold">{title}</dt>
-              <dd className="mt-1.5 max-w-[46ch] text-chalk/90">{text}</dd>
+              <dd className="mt-1 max-w-[46ch] text-chalk/90 max-sm:text-small">{text}</dd>
             </div>
           ))}
         </dl>
-        <Button asChild variant="floodlight" size="large" className="mt-12">
+        <Button asChild variant="floodlight" size="large" className="mt-7 md:mt-12">
           <SectionLink section={SECTION.contact}>{copy.action}</SectionLink>
         </Button>
       </Reveal>
       <Reveal delayMs={120}>
         <MatchClock />
-        <ul aria-label={copy.clipsLabel} className="mt-8 grid grid-cols-3 gap-3 sm:gap-5">
+        <ul aria-label={copy.clipsLabel} className="mt-4 grid grid-cols-3 gap-3 sm:mt-8 sm:gap-5">
           {copy.clips.map((clip, index) => (
             <Clip key={clip.minute} index={index} {...clip} />
           ))}
@@ -76,13 +76,13 @@ const CLIP_COLOURS = [
 ]
 
 /** Each clip stands one step higher than the one before. */
-const CLIP_RISE = ['mt-16', 'mt-8 mb-8', 'mb-16']
+const CLIP_RISE = ['mt-8 sm:mt-16', 'my-4 sm:my-8', 'mb-8 sm:mb-16']
 
 function Clip({ index, minute, fan, clip }: ClipProps) {
   return (
     <li
       className={cn(
-        'relative flex aspect-[9/18] flex-col justify-between overflow-hidden rounded-md p-2.5 sm:aspect-[9/16] sm:p-5',
+        'relative flex aspect-[9/15] flex-col justify-between overflow-hidden rounded-md p-2.5 sm:aspect-[9/16] sm:p-5',
         CLIP_COLOURS[index],
         CLIP_RISE[index],
       )}

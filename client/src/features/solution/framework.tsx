@@ -4,52 +4,53 @@ import { cn } from '@/lib/cn'
 
 import { copy } from './copy'
 
-/** The halfway lines, and text that faces the goal on its own side. */
+/** The places of the four parts: on the outside of their quarter, away from the centre circle. */
 const QUARTERS = [
-  '',
-  'border-t-2 sm:items-end sm:border-t-0 sm:border-l-2 sm:text-right',
-  'border-t-2',
-  'border-t-2 sm:items-end sm:border-l-2 sm:text-right',
+  'border-r-2 border-b-2',
+  'border-b-2 lg:items-end lg:text-right',
+  'border-r-2 justify-end',
+  'justify-end lg:items-end lg:text-right',
 ]
 
-/** Shows the four parts of the framework, each in its quarter of a pitch. */
+/** Shows the four parts of the framework, each in its quarter of a pitch as wide as the screen. */
 export function Framework() {
   return (
-    <Reveal className="container-page mt-24 lg:mt-36">
-      <div className="grid gap-x-16 gap-y-5 lg:grid-cols-[minmax(0,7fr)_minmax(0,4fr)] lg:items-end">
+    <div className="mt-14 md:mt-24 lg:mt-36">
+      <Reveal className="container-page grid gap-x-16 gap-y-4 lg:grid-cols-[minmax(0,7fr)_minmax(0,4fr)] lg:items-end">
         <h3 className="text-title">{copy.frameworkTitle}</h3>
         <p className="text-lead text-chalk/90">{copy.frameworkLead}</p>
-      </div>
-      <div className="relative isolate mt-12 rounded-sm border-2 border-chalk/70 bg-pitch">
+      </Reveal>
+      <div className="relative isolate mt-8 overflow-hidden border-y-2 border-chalk/70 bg-pitch md:mt-12">
         <PitchLines />
-        <ul className="grid sm:grid-cols-2">
+        <ul className="grid grid-cols-2">
           {copy.framework.map(({ title, text }, index) => (
             <li
               key={title}
               className={cn(
-                'flex min-h-44 flex-col justify-center border-chalk/70 px-7 py-10 sm:min-h-60 sm:px-[20%] lg:min-h-72',
+                'flex min-h-48 flex-col border-chalk/70 px-[clamp(0.875rem,7.5vw,12rem)] py-5 sm:min-h-72 sm:py-10 lg:min-h-[clamp(20rem,23vw,30rem)] lg:py-14',
                 QUARTERS[index],
               )}
             >
-              <h4 className="font-display text-heading font-bold">{title}</h4>
-              <p className="mt-2 max-w-[30ch]">{text}</p>
+              <h4 className="font-display text-heading font-bold lg:text-topic">{title}</h4>
+              <p className="mt-1.5 max-w-[30ch] max-sm:text-small sm:mt-2 lg:text-lead">{text}</p>
             </li>
           ))}
         </ul>
-        <span className="absolute top-1/2 left-1/2 hidden -translate-1/2 rounded-full border-2 border-chalk/70 bg-pitch p-9 sm:block lg:p-14">
-          <BrandMark className="size-10 lg:size-14" />
+        <span className="absolute top-1/2 left-1/2 -translate-1/2 rounded-full border-2 border-chalk/70 bg-pitch p-2.5 sm:p-9 lg:p-[clamp(3.5rem,6vw,7rem)]">
+          <BrandMark className="size-6 sm:size-10 lg:size-16" />
         </span>
       </div>
-    </Reveal>
+    </div>
   )
 }
 
-/** Shows penalty areas at both ends. */
+/** Shows stripes of mown grass, and penalty areas with their arcs at both ends. */
 function PitchLines() {
   return (
-    <div aria-hidden className="absolute inset-0 -z-10 hidden sm:block">
-      <div className="absolute inset-y-[27%] -left-0.5 w-[7%] border-2 border-chalk/40" />
-      <div className="absolute inset-y-[27%] -right-0.5 w-[7%] border-2 border-chalk/40" />
+    <div aria-hidden className="absolute inset-0 -z-10">
+      <div className="absolute inset-0 bg-[repeating-linear-gradient(90deg,transparent_0_6.25%,var(--color-pitch-mid)_6.25%_12.5%)] opacity-60" />
+      <div className="absolute inset-y-[24%] -left-0.5 hidden w-[6%] border-2 border-chalk/30 lg:block" />
+      <div className="absolute inset-y-[24%] -right-0.5 hidden w-[6%] border-2 border-chalk/30 lg:block" />
     </div>
   )
 }

@@ -2,18 +2,19 @@ import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { cn } from '@/lib/cn'
+import { SwipeRow } from '@/components/layout/swipe-row'
 import { SECTION } from '@/lib/sections'
 
 import { ContentEngine } from './content-engine'
 import { copy } from './copy'
 import { Framework } from './framework'
 
-/** The looks of the four steps: wider on phones, higher on wide screens, each brighter than the last. */
+/** The looks of the four steps: each is brighter than the last, and higher, or wider where they lie on each other. */
 const STEPS = [
-  'w-[79%] bg-pitch-mid lg:min-h-64',
-  'w-[86%] bg-pitch lg:min-h-80',
-  'w-[93%] bg-mist text-ink lg:min-h-96',
-  'w-full bg-floodlight text-ink lg:min-h-112',
+  'bg-pitch-mid max-md:min-h-48 md:w-[79%] lg:min-h-64',
+  'bg-pitch max-md:min-h-54 md:w-[86%] lg:min-h-80',
+  'bg-mist max-md:min-h-60 md:w-[93%] text-ink lg:min-h-96',
+  'bg-floodlight max-md:min-h-66 md:w-full text-ink lg:min-h-112',
 ]
 
 /** Shows what Terrace does about it: four benefits as rising steps, the framework behind them, the engine. */
@@ -22,16 +23,20 @@ export function Solution() {
     <Section id={SECTION.solution} tone="pitch-deep">
       <div className="container-page">
         <SectionHeading section={SECTION.solution} title={copy.title} lead={copy.lead} split />
-        <ol className="mt-14 flex flex-col items-end lg:mt-10 lg:grid lg:grid-cols-4">
+        <SwipeRow
+          label={copy.title}
+          isOrdered
+          className="mt-4 items-end [--swipe-card:70%] [--swipe-gap:0px] md:mt-14 md:flex md:flex-col lg:mt-10 lg:grid lg:grid-cols-4"
+        >
           {copy.benefits.map(({ title, text }, index) => (
             <li key={title} className={cn('flex lg:w-auto lg:self-end', STEPS[index])}>
-              <Reveal delayMs={index * 90} className="p-7 lg:p-8">
+              <Reveal delayMs={index * 90} className="p-5 sm:p-7 lg:p-8">
                 <h3 className="text-heading">{title}</h3>
-                <p className="mt-4 max-w-[36ch]">{text}</p>
+                <p className="mt-1.5 max-w-[36ch] max-sm:text-small sm:mt-4">{text}</p>
               </Reveal>
             </li>
           ))}
-        </ol>
+        </SwipeRow>
       </div>
       <Framework />
       <ContentEngine />

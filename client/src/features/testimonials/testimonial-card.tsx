@@ -5,7 +5,7 @@ import type { Testimonial } from '@/lib/content/testimonials'
 export function TestimonialCard({ name, title, quote, about, image_path }: Testimonial) {
   return (
     <div className="@container h-full">
-      <figure className="flex h-full flex-col bg-chalk @lg:flex-row">
+      <figure className="flex h-full flex-col rounded-lg bg-chalk @lg:flex-row">
         <figcaption className="flex gap-5 p-6 @lg:w-48 @lg:shrink-0 @lg:flex-col @lg:p-7">
           <div className="w-24 shrink-0 @lg:w-full">
             <Portrait name={name} imagePath={image_path} size={136} />

@@ -1,6 +1,7 @@
 import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
+import { SwipeRow } from '@/components/layout/swipe-row'
 import { Skeleton } from '@/components/ui/skeleton'
 import { SKELETONS, TESTIMONIAL_STAGGER_MS } from '@/lib/constants'
 import { messages } from '@/lib/notices/messages'
@@ -9,15 +10,22 @@ import { useTestimonials } from '@/lib/content/testimonials'
 import { useErrorToast } from '@/lib/notices/use-error-toast'
 
 import { copy } from './copy'
+import { LeadCard } from './lead-card'
 import { TestimonialCard } from './testimonial-card'
 
-/** Quotes of experts, in two columns of tickets. */
+/** Quotes of experts, in two columns of tickets; the first one leads. */
 export function Testimonials() {
   return (
     <Section id={SECTION.testimonials} tone="paper">
       <div className="container-page">
-        <SectionHeading section={SECTION.testimonials} title={copy.title} lead={copy.lead} split />
-        <div className="mt-14 lg:mt-20">
+        <SectionHeading
+          section={SECTION.testimonials}
+          title={copy.title}
+          lead={copy.lead}
+          scale="quiet"
+          split
+        />
+        <div className="mt-5 md:mt-14 lg:mt-16">
           <ExpertGrid />
         </div>
       </div>
@@ -27,7 +35,13 @@ export function Testimonials() {
 
 const { failed } = messages.testimonials
 
-const GRID = 'grid gap-5 md:grid-cols-2 lg:gap-7'
+const GRID = 'md:grid md:grid-cols-2 md:gap-5 lg:gap-7'
+
+/** Returns how high the leading card is on wide screens: two rows or three, so that no place of the last row is empty. */
+function leadRows(count: number) {
+  if (count < 4) return undefined
+  return count % 2 === 0 ? 'lg:row-span-3' : 'lg:row-span-2'
+}
 
 function ExpertGrid() {
   const { data: experts, error, isPending } = useTestimonials('home')
@@ -36,7 +50,7 @@ function ExpertGrid() {
 
   if (isPending) {
     return (
-      <div role="status" aria-label={copy.loading} className={GRID}>
+      <div role="status" aria-label={copy.loading} className={`max-md:swipe-row ${GRID}`}>
         {Array.from({ length: SKELETONS.testimonials }, (_, index) => (
           <Skeleton key={index} className="h-80" />
         ))}
@@ -45,14 +59,14 @@ function ExpertGrid() {
   }
   if (!experts || experts.length === 0) return <p className="text-lead">{copy.empty}</p>
   return (
-    <ul className={GRID}>
+    <SwipeRow label={copy.list} className={GRID}>
       {experts.map((expert, index) => (
-        <li key={expert.id}>
+        <li key={expert.id} className={index === 0 ? leadRows(experts.length) : undefined}>
           <Reveal delayMs={index * TESTIMONIAL_STAGGER_MS} className="h-full">
-            <TestimonialCard {...expert} />
+            {index === 0 ? <LeadCard {...expert} /> : <TestimonialCard {...expert} />}
           </Reveal>
         </li>
       ))}
-    </ul>
+    </SwipeRow>
   )
 }

@@ -1,5 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
+import { MOBILE_BREAKPOINT } from '@/lib/constants'
+
 /** Returns whether the media query holds now; follows its changes. While the site is built it does not. */
 export function useMediaQuery(query: string) {
   return useSyncExternalStore(
@@ -11,6 +13,11 @@ export function useMediaQuery(query: string) {
     () => window.matchMedia(query).matches,
     () => false,
   )
+}
+
+/** Reports whether the screen is narrower than `MOBILE_BREAKPOINT`. */
+export function useIsPhone() {
+  return useMediaQuery(`(width < ${MOBILE_BREAKPOINT}px)`)
 }
 
 /** Reports whether the visitor prefers reduced motion. */
