@@ -82,12 +82,16 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
       </video>
       {prompt && (
         <div className="absolute inset-0 flex items-end p-2.5">
-          <div className="flex w-full flex-col items-center gap-3.5 rounded-[1.75rem] bg-ink px-4 py-5 text-center text-chalk">
+          <div className="flex w-full flex-col items-center gap-3.5 rounded-prompt bg-ink px-4 py-5 text-center text-chalk">
             <p role="status" className="text-small font-semibold">
               {prompt}
             </p>
             {/* The whole picture is the button, not only its text. */}
-            <Button variant="floodlight" onClick={play} className="after:absolute after:inset-0">
+            <Button
+              variant="floodlight"
+              onClick={play}
+              className="whitespace-nowrap after:absolute after:inset-0 max-md:px-4"
+            >
               <Play aria-hidden className="size-5 fill-current" />
               {copy.play}
             </Button>

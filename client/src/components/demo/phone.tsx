@@ -15,13 +15,13 @@ export function Phone({ isPaused, onPausedChange }: PhoneProps) {
   const isLive = useIsLive()
   const Icon = isPaused ? Play : Pause
   return (
-    <figure className="mx-auto w-[min(19rem,78vw)] md:w-[clamp(15rem,calc((100svh-13rem)*0.4615),20rem)] lg:beside-chat">
+    <figure className="mx-auto w-[min(15rem,60vw)] md:w-[clamp(15rem,calc((100svh-13rem)*0.4615),20rem)] lg:beside-chat">
       <div className="rounded-phone bg-ink p-2.5 shadow-phone ring-1 ring-chalk/25">
-        <div className="aspect-[304/658] overflow-hidden rounded-[2.25rem]">
+        <div className="aspect-[304/658] overflow-hidden rounded-screen">
           <DemoVideo isPaused={isPaused} onResume={() => onPausedChange(false)} />
         </div>
       </div>
-      <figcaption className="relative mt-5 flex items-stretch overflow-hidden rounded-md bg-harbour-sand text-label text-ink">
+      <figcaption className="relative mt-4 flex items-stretch overflow-hidden rounded-md bg-harbour-sand text-label text-ink max-md:-mx-8">
         <button
           type="button"
           aria-label={isPaused ? copy.resume : copy.pause}

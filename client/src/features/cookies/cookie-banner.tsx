@@ -43,7 +43,7 @@ export function CookieBanner() {
       ref={ref}
       tabIndex={-1}
       aria-labelledby="cookie-banner-heading"
-      className="fixed inset-x-3 bottom-3 z-45 animate-rise-in rounded-lg bg-chalk p-5 shadow-float md:inset-x-auto md:bottom-6 md:left-6 md:w-96 md:p-6"
+      className="fixed inset-x-3 bottom-3 z-45 animate-rise-in rounded-lg bg-chalk p-4 shadow-float md:inset-x-auto md:bottom-6 md:left-6 md:w-96 md:p-6 print:hidden"
     >
       <div className="flex items-start justify-between gap-4">
         <h2 id="cookie-banner-heading" className="text-subheading">
@@ -58,8 +58,8 @@ export function CookieBanner() {
           <X aria-hidden className="size-5" />
         </button>
       </div>
-      <p className="mt-1 text-small">{copy.text}</p>
-      <p className="mt-2 flex flex-wrap gap-x-5 text-small">
+      <p className="text-label md:mt-1 md:text-small">{copy.text}</p>
+      <p className="mt-1 flex flex-wrap gap-x-5 text-label md:mt-2 md:text-small">
         <Link to="/privacy" className={LINK}>
           {copy.privacy}
         </Link>
@@ -67,7 +67,7 @@ export function CookieBanner() {
           {copy.cookies}
         </Link>
       </p>
-      <div className="mt-4 grid grid-cols-2 gap-3">
+      <div className="mt-2 grid grid-cols-2 gap-3 md:mt-4">
         <Button variant="outline" size="small" onClick={decline}>
           {copy.decline}
         </Button>
