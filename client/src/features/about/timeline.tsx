@@ -92,7 +92,12 @@ function Station({ event, index }: { event: TimelineEvent; index: number }) {
         )}
       >
         {isComing && (
-          <span className={cn('absolute inset-0 animate-pulse-ring rounded-full', colours.dot)} />
+          <span
+            className={cn(
+              'absolute inset-0 animate-pulse-ring rounded-full motion-reduce:hidden',
+              colours.dot,
+            )}
+          />
         )}
       </span>
       <Reveal delayMs={index * TIMELINE_STAGGER_MS}>
@@ -130,7 +135,7 @@ function StationCard({ event, colours, isAhead: isComing }: StationCardProps) {
           {isComing && <span className="sr-only">, {copy.ahead}</span>}
         </p>
         {isComing && (
-          <span aria-hidden className="text-label font-semibold text-stone">
+          <span aria-hidden className="text-small font-semibold text-stone">
             {copy.ahead}
           </span>
         )}

@@ -80,6 +80,10 @@ function Facts({ article }: { article: StoredArticle | undefined }) {
 
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long' })
 
+/** The first paragraph leads in; the others have the size of a book's page. */
+const FIRST = 'text-[1.125rem] leading-[1.6] font-medium sm:text-lead'
+const REST = 'text-[1.0625rem] leading-[1.65] sm:text-[1.125rem] sm:leading-[1.7]'
+
 const MEASURE = 'mx-auto max-w-[42rem]'
 
 function TextSkeleton() {
@@ -131,10 +135,7 @@ function Body({ text, facts }: { text: string; facts: ArticleFacts }) {
             </h2>
           )
         return (
-          <p
-            key={index}
-            className={index === 0 ? 'text-lead font-medium' : 'text-[1.125rem] leading-[1.7]'}
-          >
+          <p key={index} className={index === 0 ? FIRST : REST}>
             {words}
           </p>
         )

@@ -28,12 +28,14 @@ export function Challenge() {
               <li key={title} className={DESCENT[index]}>
                 <Reveal
                   delayMs={index * 120}
-                  className="grid grid-cols-[4rem_minmax(0,1fr)] items-start gap-x-4 gap-y-8 border-t-4 border-ink pt-5 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)] sm:items-center sm:gap-x-12 sm:pt-7 lg:grid-cols-1"
+                  className="grid grid-cols-[4.5rem_minmax(0,1fr)] items-center gap-x-4 gap-y-3 border-t-4 border-ink pt-4 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)] sm:gap-x-12 sm:gap-y-8 sm:pt-7 lg:grid-cols-1"
                 >
                   {Picture && <Picture />}
-                  <div>
+                  <div className="max-sm:contents">
                     <h3 className="text-heading">{title}</h3>
-                    <p className="mt-2 max-w-[42ch] max-sm:text-small sm:mt-3">{text}</p>
+                    <p className="max-w-[42ch] max-sm:col-span-2 max-sm:text-small sm:mt-3">
+                      {text}
+                    </p>
                   </div>
                 </Reveal>
               </li>

@@ -12,9 +12,9 @@ import { Framework } from './framework'
 /** The looks of the four steps: each is brighter than the last, and higher, or wider where they lie on each other. */
 const STEPS = [
   'bg-pitch-mid max-md:min-h-48 md:w-[79%] lg:min-h-64',
-  'bg-pitch max-md:min-h-54 md:w-[86%] lg:min-h-80',
-  'bg-mist max-md:min-h-60 md:w-[93%] text-ink lg:min-h-96',
-  'bg-floodlight max-md:min-h-66 md:w-full text-ink lg:min-h-112',
+  'bg-pitch max-md:min-h-52 md:w-[86%] lg:min-h-80',
+  'bg-mist max-md:min-h-56 md:w-[93%] text-ink lg:min-h-96',
+  'bg-floodlight max-md:min-h-60 md:w-full text-ink lg:min-h-112',
 ]
 
 /** Shows what Terrace does about it: four benefits as rising steps, the framework behind them, the engine. */
