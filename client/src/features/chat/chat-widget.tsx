@@ -7,7 +7,7 @@ import { useAfter } from '@/lib/browser/use-after'
 import { cn } from '@/lib/cn'
 
 import { copy } from './copy'
-import { useIsOverText } from './use-is-over-text'
+import { useRoom } from './use-room'
 
 /** The panel contains a Markdown parser and a sanitiser, so it is loaded when it is first opened. */
 const ChatPanel = split(() => import('./chat-panel'))
@@ -23,7 +23,7 @@ export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
   const [wasOpened, setWasOpened] = useState(false)
   const buttonRef = useRef<HTMLButtonElement>(null)
   const placeRef = useRef<HTMLDivElement>(null)
-  const isOverText = useIsOverText(placeRef, isTime && !isOpen)
+  const room = useRoom(placeRef, isTime && !isOpen)
 
   useEffect(() => {
     // When the panel is closed, the focus returns to the button that opened it.
@@ -51,9 +51,11 @@ export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
             onClick={open}
             className={cn(
               'pointer-events-auto relative grid size-full place-items-center rounded-full bg-pitch text-chalk shadow-float ring-2 ring-chalk transition-transform duration-200 ease-out hover:bg-pitch-deep',
-              // Into the margin, where no text is; it comes out to whoever reaches for it.
-              isOverText &&
-                'translate-x-[calc(100%+var(--chat-right)+4px-var(--page-edge))] hover:translate-x-0 focus-visible:translate-x-0',
+              // It comes out to whoever reaches for it.
+              room === 'margin' &&
+                'translate-x-[calc(100%+var(--chat-right)-1rem)] hover:translate-x-0 focus-visible:translate-x-0',
+              room === 'none' &&
+                'translate-x-[calc(100%+var(--chat-right)+0.5rem)] focus-visible:translate-x-0',
             )}
           >
             <MessageCircle aria-hidden className="size-7" />

@@ -3,6 +3,12 @@ import { useEffect, useState, type RefObject } from 'react'
 /** How long the page must have been at rest before one looks, in milliseconds. */
 const REST_MS = 200
 
+/** How much of the button shows in the page's margin, in pixels. */
+const MARGIN = 16
+
+/** Where the button has room: at its place, in the margin alone, or nowhere. */
+type Room = 'all' | 'margin' | 'none'
+
 /** What is in the way like text, though it has no text of its own. */
 const CONTROLS = 'input, textarea, select'
 
@@ -19,9 +25,8 @@ function hasTextIn(element: Element, box: DOMRect) {
   return false
 }
 
-/** Reports whether the page has text, or a field, where `place` lies over it. */
-function isOverText(place: Element) {
-  const box = place.getBoundingClientRect()
+/** Reports whether the page has text, or a field, in the box, apart from what is in `place`. */
+function isOverText(place: Element, box: DOMRect) {
   for (const x of [box.left, (box.left + box.right) / 2, box.right - 1]) {
     for (const y of [box.top, (box.top + box.bottom) / 2, box.bottom - 1]) {
       const found = document
@@ -33,12 +38,20 @@ function isOverText(place: Element) {
   return false
 }
 
+function roomAt(place: Element): Room {
+  const box = place.getBoundingClientRect()
+  if (!isOverText(place, box)) return 'all'
+  // The cards of a row that is swiped reach into the margin.
+  const margin = new DOMRect(window.innerWidth - MARGIN, box.top, MARGIN, box.height)
+  return isOverText(place, margin) ? 'none' : 'margin'
+}
+
 /**
- * Reports whether the element lies over text of the page. While the page is scrolled the answer is yes, since text passes
- * under whatever floats over it.
+ * Returns where `ref` can be shown without lying over text of the page. While the page is scrolled that is the margin,
+ * since text passes under whatever floats over it. Before it has been scrolled the button is at its place, to be found.
  */
-export function useIsOverText(ref: RefObject<Element | null>, isShown: boolean) {
-  const [isOver, setIsOver] = useState(false)
+export function useRoom(ref: RefObject<Element | null>, isShown: boolean) {
+  const [room, setRoom] = useState<Room>('all')
 
   useEffect(() => {
     const place = ref.current
@@ -46,25 +59,29 @@ export function useIsOverText(ref: RefObject<Element | null>, isShown: boolean) 
     let timer: ReturnType<typeof setTimeout>
     const lookLater = () => {
       clearTimeout(timer)
-      timer = setTimeout(() => setIsOver(isOverText(place)), REST_MS)
+      timer = setTimeout(() => setRoom(roomAt(place)), REST_MS)
     }
+    let wasScrolled = false
     const move = () => {
-      setIsOver(true)
+      wasScrolled = true
+      setRoom('margin')
       lookLater()
     }
-    lookLater()
+    const lookAgain = () => {
+      if (wasScrolled) lookLater()
+    }
     // The page also changes its height, such as when an answer is opened.
-    const observer = new ResizeObserver(lookLater)
+    const observer = new ResizeObserver(lookAgain)
     observer.observe(document.body)
     window.addEventListener('scroll', move, { passive: true })
-    window.addEventListener('resize', lookLater)
+    window.addEventListener('resize', lookAgain)
     return () => {
       clearTimeout(timer)
       observer.disconnect()
       window.removeEventListener('scroll', move)
-      window.removeEventListener('resize', lookLater)
+      window.removeEventListener('resize', lookAgain)
     }
   }, [ref, isShown])
 
-  return isOver
+  return room
 }
