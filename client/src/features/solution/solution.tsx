@@ -8,6 +8,7 @@ import { SECTION } from '@/lib/sections'
 import { ContentEngine } from './content-engine'
 import { copy } from './copy'
 import { Framework } from './framework'
+import { Tour } from './tour/tour'
 
 /** The looks of the four steps: each is brighter than the last, and higher, or wider where they lie on each other. */
 const STEPS = [
@@ -38,6 +39,7 @@ export function Solution() {
           ))}
         </SwipeRow>
       </div>
+      <Tour />
       <Framework />
       <ContentEngine />
     </Section>
