@@ -1,4 +1,5 @@
 import { ArrowUpRight } from 'lucide-react'
+import { useRef } from 'react'
 
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
@@ -8,9 +9,12 @@ import { useSiteSettings } from '@/lib/content/use-site-settings'
 
 import { ContactForm } from './contact-form'
 import { copy } from './copy'
+import { useSuggestedMessage } from './use-suggested-message'
 
 /** Shows how to reach the people behind Terrace. */
 export function Contact() {
+  const formRef = useRef<HTMLDivElement>(null)
+  useSuggestedMessage(formRef)
   return (
     <Section
       id={SECTION.contact}
@@ -28,7 +32,7 @@ export function Contact() {
           />
           <Ways />
         </div>
-        <div className="min-h-[37rem] sm:min-h-[40rem]">
+        <div ref={formRef} className="min-h-[37rem] sm:min-h-[40rem]">
           <ContactForm />
         </div>
       </div>
