@@ -4,6 +4,7 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { SwipeRow } from '@/components/layout/swipe-row'
 import { SECTION } from '@/lib/sections'
 
+import { Calculator } from './calculator/calculator'
 import { ClubSide } from './club-side/club-side'
 import { ComparisonTable } from './comparison-table'
 import { copy } from './copy'
@@ -44,6 +45,7 @@ export function Benefits() {
         <Reveal className="mt-10 md:mt-20 lg:mt-32">
           <ComparisonTable />
         </Reveal>
+        <Calculator />
       </div>
     </Section>
   )
