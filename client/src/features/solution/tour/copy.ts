@@ -71,6 +71,7 @@ export const copy = {
       { name: 'Lindholm', votes: 3102 },
       { name: 'Castellan', votes: 1690 },
     ],
+    votes: (count: string) => `${count} votes`,
     thanks: (player: string, points: string) => `Voted for ${player}: ${points}`,
     reward: 20,
   },

@@ -25,7 +25,7 @@ export function Poll({ club, onVote }: PollProps) {
       <div role="group" aria-label={poll.question} className="flex flex-col gap-2 p-5 sm:p-6">
         <p className="mb-1 flex items-baseline justify-between gap-3">
           <span className="font-display text-subheading font-semibold">{poll.question}</span>
-          <span className="text-label tabular-nums">{formatNumber(total)}</span>
+          <span className="text-label tabular-nums">{poll.votes(formatNumber(total))}</span>
         </p>
         {poll.players.map(({ name, votes }, index) => {
           const isChosen = choice === name

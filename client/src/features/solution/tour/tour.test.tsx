@@ -20,12 +20,12 @@ it('shows the app of the club that the visitor sets up', async () => {
 
 it('counts a vote once, also if it is changed, and rewards it', async () => {
   renderFeature(<Tour />)
-  expect(screen.getByText('9,010')).toBeInTheDocument()
+  expect(screen.getByText('9,010 votes')).toBeInTheDocument()
   await user.click(screen.getByRole('button', { name: /Lindholm/ }))
   expect(screen.getByRole('button', { name: /Lindholm/ })).toHaveAttribute('aria-pressed', 'true')
   await user.click(screen.getByRole('button', { name: /Adeyemi/ }))
   expect(screen.getByRole('button', { name: /Lindholm/ })).toHaveAttribute('aria-pressed', 'false')
-  expect(screen.getByText('9,011')).toBeInTheDocument()
+  expect(screen.getByText('9,011 votes')).toBeInTheDocument()
   expect(screen.getByRole('status')).toHaveTextContent('Voted for Adeyemi: +20 Lanterns')
   expect(screen.getByText('1,260')).toBeInTheDocument()
 })
