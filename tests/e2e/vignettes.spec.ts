@@ -23,7 +23,7 @@ test('a vignette moves only while it is seen, and not for long', async ({ browse
   await expect(queue).toHaveAttribute('data-paused', 'true')
   expect(new Set(await states(page, title))).toEqual(new Set(['paused']))
   await queue.scrollIntoViewIfNeeded()
-  await expect.poll(() => states(page, title)).toContain('running')
+  await expect.poll(() => states(page, title)).not.toContain('paused')
   await page.evaluate(() => window.scrollTo({ top: 0, behavior: 'instant' }))
   await expect.poll(async () => new Set(await states(page, title))).not.toContain('running')
   const longest = await page.evaluate(() =>

@@ -19,7 +19,10 @@ export function Vignette({ title, text, className, children }: VignetteProps) {
     <figure
       ref={ref}
       data-paused={!isOnScreen}
-      className={cn('vignette relative flex flex-col overflow-hidden rounded-lg', className)}
+      className={cn(
+        'vignette relative flex flex-col overflow-hidden rounded-lg transition-colors duration-300',
+        className,
+      )}
     >
       <div className="flex grow flex-col">{children}</div>
       <figcaption className="px-5 pb-5 sm:px-6 sm:pb-6">

@@ -32,7 +32,7 @@ export function Tour() {
       </Reveal>
       <div
         data-colours={club.colours}
-        className="container-page mt-8 flex gap-3 max-md:snap-x max-md:snap-mandatory max-md:scroll-px-5 max-md:overflow-x-auto max-md:pb-3 sm:gap-4 md:grid md:grid-cols-2 lg:mt-12 lg:grid-cols-4"
+        className="container-page mt-8 flex gap-3 max-md:snap-x max-md:snap-mandatory max-md:scroll-px-5 max-md:overflow-x-auto max-md:pb-3 sm:gap-4 md:grid md:grid-cols-2 lg:mt-12 xl:grid-cols-4"
       >
         <WhiteLabel
           club={club}
