@@ -40,6 +40,7 @@ beforeEach(() => {
     },
   )
   vi.stubGlobal('scrollTo', vi.fn())
+  Element.prototype.animate = vi.fn<Element['animate']>()
   vi.spyOn(HTMLMediaElement.prototype, 'play').mockResolvedValue()
   vi.spyOn(HTMLMediaElement.prototype, 'pause').mockReturnValue()
   vi.spyOn(HTMLMediaElement.prototype, 'load').mockReturnValue()

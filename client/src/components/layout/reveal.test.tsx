@@ -1,14 +1,9 @@
 import { render, screen } from '@testing-library/react'
-import { animate } from 'motion/mini'
-import { beforeEach, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 
 import { stubIntersection } from '@/testing/intersection'
 
 import { Reveal } from './reveal'
-
-vi.mock('motion/mini', () => ({ animate: vi.fn() }))
-
-beforeEach(() => void vi.mocked(animate).mockClear())
 
 it('hides what is below the screen, and lets it rise once when it comes into view', () => {
   const { scrollTo, isWatched } = stubIntersection()
@@ -17,10 +12,9 @@ it('hides what is below the screen, and lets it rise once when it comes into vie
   expect(element).toHaveStyle({ opacity: '0' })
   scrollTo(element)
   expect(element).not.toHaveStyle({ opacity: '0' })
-  expect(animate).toHaveBeenCalledExactlyOnceWith(
-    element,
+  expect(element.animate).toHaveBeenCalledExactlyOnceWith(
     expect.objectContaining({ opacity: [0, 1] }),
-    expect.objectContaining({ delay: 0.2 }),
+    expect.objectContaining({ delay: 200 }),
   )
   expect(isWatched(element)).toBe(false)
 })
@@ -31,7 +25,7 @@ it('leaves alone what is on the screen already', () => {
   const element = screen.getByText('Seen')
   expect(isWatched(element)).toBe(false)
   expect(element).not.toHaveStyle({ opacity: '0' })
-  expect(animate).not.toHaveBeenCalled()
+  expect(element.animate).not.toHaveBeenCalled()
 })
 
 it('leaves alone what is beside the screen, where it is swiped to', () => {

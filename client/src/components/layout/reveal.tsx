@@ -1,4 +1,3 @@
-import { animate } from 'motion/mini'
 import { useEffect, useRef, type ReactNode } from 'react'
 
 import { usePrefersReducedMotion } from '@/lib/browser/use-media-query'
@@ -10,7 +9,12 @@ interface RevealProps {
   className?: string
 }
 
-const EASE = [0.2, 0.7, 0.2, 1] as const
+/** The curve is `--ease-out` of the theme; an animation of a script cannot name it. */
+const TIMING = {
+  duration: 600,
+  easing: 'cubic-bezier(0.2, 0.7, 0.2, 1)',
+  fill: 'backwards',
+} as const
 
 const RISE = { opacity: [0, 1], transform: ['translateY(28px)', 'none'] }
 
@@ -44,8 +48,7 @@ export function Reveal({ children, delayMs = 0, className }: RevealProps) {
         observer.disconnect()
         if (element.style.opacity !== '0') return
         element.style.opacity = ''
-        const timing = { duration: 0.6, delay: delayMs / 1000, ease: EASE }
-        animate(element, RISE, timing)
+        element.animate(RISE, { ...TIMING, delay: delayMs })
       },
       { rootMargin: MARGIN },
     )

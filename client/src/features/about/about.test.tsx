@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react'
-import { animate } from 'motion/mini'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
+import { animationDelays } from '@/testing/animations'
 import { stubBackend } from '@/testing/backend'
 import { stubIntersection } from '@/testing/intersection'
 import { renderFeature } from '@/testing/render'
@@ -9,10 +9,6 @@ import { user } from '@/testing/user'
 
 import { About } from './about'
 import { isAhead } from './period'
-
-vi.mock('motion/mini', () => ({ animate: vi.fn() }))
-
-beforeEach(() => void vi.mocked(animate).mockClear())
 
 function person(id: string, name: string, role: string) {
   const shared = { title: 'Co-founder', quote: `Said by ${name}.`, about: `About ${name}.` }
@@ -119,8 +115,7 @@ describe('the journey', () => {
     for (const card of screen.getAllByRole('article')) {
       if (card.parentElement) scrollTo(card.parentElement)
     }
-    const delays = vi.mocked(animate).mock.calls.map(([, , timing]) => timing?.delay)
-    expect(delays).toEqual([0, 0.1])
+    expect(animationDelays()).toEqual([0, 100])
   })
 
   it('says when there is none', async () => {

@@ -1,15 +1,13 @@
 import { screen, within } from '@testing-library/react'
-import { animate } from 'motion/mini'
 import { describe, expect, it, vi } from 'vitest'
 
+import { animationDelays } from '@/testing/animations'
 import { stubBackend } from '@/testing/backend'
 import { stubIntersection } from '@/testing/intersection'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
 import { Careers } from './careers'
-
-vi.mock('motion/mini', () => ({ animate: vi.fn() }))
 
 const ROLE = { id: 'r1', title: 'Groundskeeper', emoji: '🌱', description: 'You own the grass.' }
 
@@ -93,6 +91,5 @@ it('tells how the company works in four cards, which enter one after the other',
     'Ship What Matters',
   ])
   for (const { parentElement } of cards) if (parentElement) scrollTo(parentElement)
-  const delays = vi.mocked(animate).mock.calls.map(([, , timing]) => timing?.delay)
-  expect(delays).toEqual([0, 0.1, 0.2, 0.3])
+  expect(animationDelays()).toEqual([0, 100, 200, 300])
 })

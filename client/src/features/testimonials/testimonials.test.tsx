@@ -1,14 +1,12 @@
 import { screen } from '@testing-library/react'
-import { animate } from 'motion/mini'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
+import { animationDelays } from '@/testing/animations'
 import { stubBackend } from '@/testing/backend'
 import { stubIntersection } from '@/testing/intersection'
 import { renderFeature } from '@/testing/render'
 
 import { Testimonials } from './testimonials'
-
-vi.mock('motion/mini', () => ({ animate: vi.fn() }))
 
 const ADA = {
   id: 'a',
@@ -49,8 +47,7 @@ describe('Testimonials', () => {
     renderFeature(<Testimonials />)
     await screen.findAllByText('Ada Moreno Quist')
     scrollToAll()
-    const delays = vi.mocked(animate).mock.calls.map(([, , timing]) => timing?.delay)
-    expect(delays).toEqual([0, 0.1, 0.2])
+    expect(animationDelays()).toEqual([0, 100, 200])
   })
 
   it('shows initials where there is no picture', async () => {
