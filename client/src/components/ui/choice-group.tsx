@@ -1,4 +1,4 @@
-import { ToggleGroup } from 'radix-ui'
+import { useId } from 'react'
 
 interface ChoiceGroupProps<T extends string> {
   label: string
@@ -7,31 +7,35 @@ interface ChoiceGroupProps<T extends string> {
   onChange: (value: T) => void
 }
 
-/** Buttons of which exactly one is pressed; arrow keys move between them. */
+/** Radio buttons that look like buttons; arrow keys move between them. */
 export function ChoiceGroup<T extends string>({
   label,
   choices,
   value,
   onChange,
 }: ChoiceGroupProps<T>) {
+  const name = useId()
   return (
-    <ToggleGroup.Root
-      type="single"
+    <div
+      role="radiogroup"
       aria-label={label}
-      value={value}
-      // Radix passes '' when the pressed button is pressed again; one choice always stays.
-      onValueChange={(next) => next && onChange(next as T)}
       className="flex gap-2 max-md:-mx-(--page-edge) max-md:overflow-x-auto max-md:px-(--page-edge) max-md:py-1.5 md:flex-wrap"
     >
       {choices.map((choice) => (
-        <ToggleGroup.Item
+        <label
           key={choice}
-          value={choice}
-          className="min-h-11 shrink-0 rounded-md px-3 text-small font-semibold ring-1 ring-ink/30 transition-colors ring-inset hover:bg-ink/10 data-[state=on]:bg-ink data-[state=on]:text-chalk data-[state=on]:ring-ink sm:px-4"
+          className="relative flex min-h-11 shrink-0 items-center rounded-md px-3 text-small font-semibold ring-1 ring-ink/30 transition-colors ring-inset hover:bg-ink/10 has-checked:bg-ink has-checked:text-chalk has-checked:ring-ink sm:px-4"
         >
+          <input
+            type="radio"
+            name={name}
+            checked={choice === value}
+            onChange={() => onChange(choice)}
+            className="absolute inset-0 cursor-pointer appearance-none rounded-md"
+          />
           {choice}
-        </ToggleGroup.Item>
+        </label>
       ))}
-    </ToggleGroup.Root>
+    </div>
   )
 }

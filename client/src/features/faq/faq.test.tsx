@@ -22,14 +22,9 @@ describe('Faq', () => {
     renderFeature(<Faq />)
     expect(await screen.findByRole('button', { name: 'Who pays?' })).toBeInTheDocument()
     expect(question('Whose badge?')).toBeInTheDocument()
-    expect(screen.getAllByRole('radio').map(({ textContent }) => textContent)).toEqual([
-      'All',
-      'DAVE',
-      'Monetization',
-      'BrandControl',
-      'FanExperience',
-      'Data',
-    ])
+    expect(
+      screen.getAllByRole<HTMLInputElement>('radio').map(({ labels }) => labels?.[0]?.textContent),
+    ).toEqual(['All', 'DAVE', 'Monetization', 'BrandControl', 'FanExperience', 'Data'])
     expect(topic('All')).toBeChecked()
   })
 
