@@ -6,7 +6,7 @@ export type Emblem = 'lantern' | 'picks' | 'wheel'
 const OUTLINES: Record<Emblem, string> = {
   lantern: 'M24 3 44 9v19c0 12-8 20-20 26C12 48 4 40 4 28V9z',
   picks: 'M24 3 45 15.5v25L24 53 3 40.5v-25z',
-  wheel: 'M24 4a24 24 0 0 1 0 48a24 24 0 0 1 0-48z',
+  wheel: 'M24 5.5a22.5 22.5 0 0 1 0 45a22.5 22.5 0 0 1 0-45z',
 }
 
 function Sign({ emblem }: { emblem: Emblem }) {

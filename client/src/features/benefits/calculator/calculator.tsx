@@ -39,14 +39,14 @@ export function Calculator() {
     share: 20,
   })
   return (
-    <div className="mt-14 grid overflow-hidden rounded-lg bg-ink text-chalk lg:mt-24 lg:grid-cols-2">
+    <div className="mt-10 grid overflow-hidden rounded-lg bg-ink text-chalk lg:mt-24 lg:grid-cols-2">
       <form
         aria-label={copy.form}
         onSubmit={(event) => event.preventDefault()}
-        className="flex flex-col gap-3 p-5 sm:p-9 lg:p-12"
+        className="flex flex-col gap-1.5 p-5 sm:gap-3 sm:p-9 lg:p-12"
       >
         <h3 className="text-heading">{copy.title}</h3>
-        <p className="mb-3 text-haze">{copy.lead}</p>
+        <p className="mb-3 text-small text-haze sm:text-body">{copy.lead}</p>
         {ASSUMPTIONS.map((name) => (
           <Slider
             key={name}
@@ -58,7 +58,7 @@ export function Calculator() {
           />
         ))}
       </form>
-      <div className="flex flex-col gap-6 bg-ink-raised p-5 sm:p-9 lg:p-12">
+      <div className="flex flex-col gap-5 bg-ink-raised p-5 sm:p-9 lg:p-12">
         <Result assumptions={assumptions} />
         <Outcomes assumptions={assumptions} />
         <div className="mt-auto">
@@ -84,7 +84,7 @@ function Result({ assumptions }: { assumptions: Assumptions }) {
     <p role="status">
       <DotMatrix text={sum.padStart(10)} className="h-auto w-full" />
       <span className="sr-only">{sum} </span>
-      <span className="mt-3 block">{copy.result}</span>
+      <span className="mt-2 block text-small sm:text-body">{copy.result}</span>
     </p>
   )
 }
@@ -95,7 +95,7 @@ function Outcomes({ assumptions }: { assumptions: Assumptions }) {
   const width = (value: number) => ({ width: `${(value / most) * 100}%` })
   return (
     <div>
-      <ul className="flex flex-col gap-3">
+      <ul className="flex flex-col gap-2 sm:gap-3">
         {copy.outcomes.map(({ label, part }) => (
           <li key={label}>
             <span className="flex justify-between gap-4 text-small">

@@ -26,30 +26,36 @@ export function Dashboard() {
     { term: dashboard.fans, value: formatNumber(FANS[season]) },
   ]
   return (
-    <Vignette title={dashboard.title} text={dashboard.text} className="bg-mist">
+    <Vignette
+      title={dashboard.title}
+      text={dashboard.text}
+      className="bg-mist max-md:w-[min(86vw,22rem)] max-md:shrink-0 max-md:snap-center"
+    >
       <div
         data-colours="harbour"
-        className="m-3 mb-5 flex grow flex-col gap-5 rounded-md bg-chalk p-4 ring-1 ring-line sm:m-6 sm:p-6"
+        className="m-3 mb-5 flex grow flex-col gap-4 rounded-md bg-chalk p-4 ring-1 ring-line sm:m-6 sm:p-6"
       >
         <div className="flex flex-wrap items-center justify-between gap-3">
           <span className="flex items-center gap-2.5 font-display text-subheading font-semibold">
             <Crest emblem="lantern" className="h-8" />
             {dashboard.club}
           </span>
-          <ChoiceGroup
-            label={dashboard.seasonLabel}
-            choices={dashboard.seasons.map(({ label }) => label)}
-            value={chosen?.label ?? ''}
-            onChange={(label) =>
-              setSeason(dashboard.seasons.find((one) => one.label === label)?.id ?? season)
-            }
-          />
+          <div className="min-w-0 [--page-edge:0px]">
+            <ChoiceGroup
+              label={dashboard.seasonLabel}
+              choices={dashboard.seasons.map(({ label }) => label)}
+              value={chosen?.label ?? ''}
+              onChange={(label) =>
+                setSeason(dashboard.seasons.find((one) => one.label === label)?.id ?? season)
+              }
+            />
+          </div>
         </div>
-        <dl aria-live="polite" className="grid grid-cols-3 gap-2">
+        <dl aria-live="polite" className="flex justify-between gap-3 sm:grid sm:grid-cols-3">
           {figures.map(({ term, value }) => (
             <div key={term}>
               <dt className="text-label text-stone">{term}</dt>
-              <dd className="font-display text-subheading font-bold tabular-nums sm:text-heading">
+              <dd className="font-display text-body font-bold tabular-nums sm:text-heading">
                 {value}
               </dd>
             </div>
@@ -70,7 +76,7 @@ function Chart({ shares }: { shares: readonly number[] }) {
   const base = (MONTHLY_GUARANTEE / TOP) * 100
   return (
     <div aria-hidden className="flex grow flex-col gap-3">
-      <div className="grid h-36 grow grid-cols-10 gap-1 sm:gap-2.5">
+      <div className="grid h-28 grow grid-cols-10 gap-1 sm:h-44 sm:gap-2.5">
         {shares.map((share, month) => (
           <div key={month} className="relative">
             <span

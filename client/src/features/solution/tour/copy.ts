@@ -72,7 +72,7 @@ export const copy = {
       { name: 'Castellan', votes: 1690 },
     ],
     votes: (count: string) => `${count} votes`,
-    thanks: (player: string, points: string) => `Voted for ${player}: ${points}`,
+    thanks: (points: string) => `Thank you: ${points}`,
     reward: 20,
   },
   question: {

@@ -13,40 +13,40 @@ const { app } = copy
 /** Shows the club's app in a phone: a feed that swipes from one clip to the next. Decorative. */
 export function FanApp({ club, balance }: { club: Club; balance: number }) {
   return (
-    <div
-      aria-hidden
-      className="mx-auto w-full max-w-60 self-end rounded-[2.25rem] bg-ink-raised p-2 shadow-phone ring-1 ring-chalk/30 max-md:h-72 max-md:overflow-hidden"
-    >
-      <div className="relative isolate flex h-[29rem] flex-col overflow-hidden rounded-[1.8rem] bg-(--club-deep) text-label text-chalk transition-colors duration-300">
-        <div className="absolute inset-x-0 top-0 -z-10 h-[58rem] -translate-y-1/2 animate-vignette-swipe">
-          <Clip club={club} title={app.training}>
-            <TrainingScene />
-          </Clip>
-          <Clip club={club} title={app.clip} tag={app.minute}>
-            <GoalScene />
-          </Clip>
-        </div>
-        <div className="flex items-center justify-between gap-2 p-3.5">
-          <span className="flex items-center gap-1.5 font-display text-small font-bold">
-            <Crest emblem={club.emblem} className="h-7" />
-            {club.app}
-          </span>
-          <span className="flex items-center gap-1.5 rounded-full bg-ink/60 py-1 pr-2.5 pl-1.5 font-semibold tabular-nums">
-            <span className="size-3.5 rounded-full bg-(--club-bright) ring-2 ring-(--club-soft)" />
-            {formatNumber(balance)}
-          </span>
-        </div>
-        <div className="mx-auto flex overflow-hidden rounded-md bg-ink/80 font-display font-bold">
-          <span className="px-2.5 py-1">{club.short}</span>
-          <span className="bg-(--club-bright) px-2.5 py-1 text-ink">{app.score}</span>
-          <span className="px-2.5 py-1">{app.opponent}</span>
-        </div>
-        <div className="absolute right-2.5 bottom-24 flex flex-col gap-2.5">
-          {[Heart, MessageCircle, Share2].map((Icon, index) => (
-            <span key={index} className="grid size-8 place-items-center rounded-full bg-ink/60">
-              <Icon className="size-4 fill-chalk stroke-chalk" />
+    // On a phone, the upper half of the picture has to do.
+    <div aria-hidden className="max-md:h-64 max-md:overflow-hidden">
+      <div className="mx-auto w-60 shrink-0 rounded-[2.25rem] bg-ink-raised p-2 shadow-phone ring-1 ring-chalk/30 md:w-72">
+        <div className="relative isolate flex h-[29rem] flex-col overflow-hidden rounded-[1.8rem] bg-(--club-deep) text-label text-chalk transition-colors duration-300 md:h-[36rem]">
+          <div className="absolute inset-x-0 top-0 -z-10 h-[200%] -translate-y-1/2 animate-vignette-swipe">
+            <Clip club={club} title={app.training}>
+              <TrainingScene />
+            </Clip>
+            <Clip club={club} title={app.clip} tag={app.minute}>
+              <GoalScene />
+            </Clip>
+          </div>
+          <div className="flex items-center justify-between gap-2 p-3.5">
+            <span className="flex items-center gap-1.5 font-display text-small font-bold">
+              <Crest emblem={club.emblem} className="h-7" />
+              {club.app}
             </span>
-          ))}
+            <span className="flex items-center gap-1.5 rounded-full bg-ink/60 py-1 pr-2.5 pl-1.5 font-semibold tabular-nums">
+              <span className="size-3.5 rounded-full bg-(--club-bright) ring-2 ring-(--club-soft)" />
+              {formatNumber(balance)}
+            </span>
+          </div>
+          <div className="mx-auto flex overflow-hidden rounded-md bg-ink/80 font-display font-bold">
+            <span className="px-2.5 py-1">{club.short}</span>
+            <span className="bg-(--club-bright) px-2.5 py-1 text-ink">{app.score}</span>
+            <span className="px-2.5 py-1">{app.opponent}</span>
+          </div>
+          <div className="absolute right-2.5 bottom-24 flex flex-col gap-2.5">
+            {[Heart, MessageCircle, Share2].map((Icon, index) => (
+              <span key={index} className="grid size-8 place-items-center rounded-full bg-ink/60">
+                <Icon className="size-4 fill-chalk stroke-chalk" />
+              </span>
+            ))}
+          </div>
         </div>
       </div>
     </div>

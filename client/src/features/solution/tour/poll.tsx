@@ -23,10 +23,7 @@ export function Poll({ club, onVote }: PollProps) {
   return (
     <Vignette title={poll.title} text={poll.text} className="bg-(--club-deep) text-chalk">
       <div role="group" aria-label={poll.question} className="flex flex-col gap-2 p-5 sm:p-6">
-        <p className="mb-1 flex items-baseline justify-between gap-3">
-          <span className="font-display text-subheading font-semibold">{poll.question}</span>
-          <span className="text-label tabular-nums">{poll.votes(formatNumber(total))}</span>
-        </p>
+        <p className="mb-1 font-display text-subheading font-semibold">{poll.question}</p>
         {poll.players.map(({ name, votes }, index) => {
           const isChosen = choice === name
           const share = Math.round(((votes + (isChosen ? 1 : 0)) / total) * 100)
@@ -45,8 +42,8 @@ export function Poll({ club, onVote }: PollProps) {
                 aria-hidden
                 style={{ width: `${share}%`, animationDelay: `${300 + index * 150}ms` }}
                 className={cn(
-                  'absolute inset-y-0 left-0 -z-10 origin-left animate-vignette-grow-x bg-chalk/20 transition-colors',
-                  isChosen && 'bg-(--club-bright)',
+                  'absolute inset-y-0 left-0 -z-10 origin-left animate-vignette-grow-x transition-colors',
+                  isChosen ? 'bg-(--club-bright)' : 'bg-chalk/20',
                 )}
               />
               <span className={cn('flex items-center gap-2', isChosen && CHOSEN)}>
@@ -57,9 +54,12 @@ export function Poll({ club, onVote }: PollProps) {
             </button>
           )
         })}
-        <p role="status" className="min-h-[1.4em] text-label text-(--club-soft)">
-          {choice && poll.thanks(choice, `+${poll.reward} ${club.points}`)}
-        </p>
+        <div className="flex justify-between gap-3 text-label">
+          <p role="status" className="text-(--club-soft)">
+            {choice && poll.thanks(`+${poll.reward} ${club.points}`)}
+          </p>
+          <p className="tabular-nums">{poll.votes(formatNumber(total))}</p>
+        </div>
       </div>
     </Vignette>
   )

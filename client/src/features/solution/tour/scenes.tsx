@@ -53,18 +53,29 @@ export function TrainingScene() {
   )
 }
 
+const LOOKS = ['fill-(--club-bright)', 'fill-chalk/25', 'fill-(--club-soft)', 'fill-chalk/15']
+
+/** Fans of the stand, in five rows that stand in each other's gaps; their colours look random. */
+const FANS = Array.from({ length: 35 }, (_, fan) => {
+  const row = Math.floor(fan / 7)
+  const seat = fan % 7
+  return {
+    x: seat * 8 + (row % 2 ? 6 : 2),
+    y: row * 9.6 + 4,
+    look: LOOKS[((seat * seat + row * 3 + seat * row * 5) % 7) % 4],
+  }
+})
+
 /** A goal at the stadium: the ball in the top corner, the goalkeeper in the air. */
 export function GoalScene() {
   const id = useId()
   return (
     <Scene>
       <defs>
-        <pattern id={`${id}crowd`} width={28} height={20} patternUnits="userSpaceOnUse">
-          <circle cx={5} cy={5} r={3.6} className="fill-(--club-bright)" />
-          <circle cx={14} cy={6} r={3.6} className="fill-chalk/25" />
-          <circle cx={23} cy={5} r={3.6} className="fill-(--club-soft)" />
-          <circle cx={9.5} cy={15} r={3.6} className="fill-chalk/25" />
-          <circle cx={18.5} cy={16} r={3.6} className="fill-(--club-bright)" />
+        <pattern id={`${id}crowd`} width={56} height={48} patternUnits="userSpaceOnUse">
+          {FANS.map(({ x, y, look }) => (
+            <circle key={`${x} ${y}`} cx={x} cy={y} r={3.4} className={look} />
+          ))}
         </pattern>
         <pattern id={`${id}net`} width={9} height={9} patternUnits="userSpaceOnUse">
           <path d="M0 0H9M0 0V9" className="stroke-chalk/50" />
@@ -78,17 +89,22 @@ export function GoalScene() {
       <rect x={34} y={196} width={150} height={86} fill={`url(#${id}net)`} />
       <path d="M34 284V196H184V284" fill="none" className="stroke-chalk" strokeWidth={5} />
       <g className="origin-center animate-vignette-dive [transform-box:fill-box]">
-        <path
-          d="M92 262 122 240M122 240 148 218M96 258 74 270M94 262 82 284"
-          strokeWidth={11}
-          strokeLinecap="round"
-          className="stroke-floodlight"
-        />
-        <circle cx={134} cy={222} r={8} className="fill-(--club-soft)" />
+        <g strokeLinecap="round">
+          <path d="M106 250 84 262M106 250 92 274" strokeWidth={8} className="stroke-ink" />
+          <path
+            d="M130 232 152 216M132 236 158 226"
+            strokeWidth={6}
+            className="stroke-floodlight"
+          />
+          <path d="M108 249 128 234" strokeWidth={16} className="stroke-floodlight" />
+        </g>
+        <circle cx={135} cy={222} r={7.5} className="fill-(--club-soft)" />
+        <circle cx={153} cy={215} r={4.5} className="fill-chalk" />
+        <circle cx={160} cy={225} r={4.5} className="fill-chalk" />
       </g>
       <circle
-        cx={166}
-        cy={212}
+        cx={170}
+        cy={210}
         r={8.5}
         strokeWidth={3}
         className="origin-center animate-vignette-shot fill-chalk stroke-ink [transform-box:fill-box]"

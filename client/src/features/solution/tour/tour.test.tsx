@@ -26,6 +26,6 @@ it('counts a vote once, also if it is changed, and rewards it', async () => {
   await user.click(screen.getByRole('button', { name: /Adeyemi/ }))
   expect(screen.getByRole('button', { name: /Lindholm/ })).toHaveAttribute('aria-pressed', 'false')
   expect(screen.getByText('9,011 votes')).toBeInTheDocument()
-  expect(screen.getByRole('status')).toHaveTextContent('Voted for Adeyemi: +20 Lanterns')
+  expect(screen.getByRole('status')).toHaveTextContent('Thank you: +20 Lanterns')
   expect(screen.getByText('1,260')).toBeInTheDocument()
 })

@@ -10,7 +10,8 @@ import { Question } from './question'
 import { Rewards } from './rewards'
 import { WhiteLabel } from './white-label'
 
-const STACK = 'grid gap-3 sm:gap-4 max-md:w-[min(82vw,20rem)] max-md:shrink-0 max-md:snap-center'
+const STACK =
+  'grid auto-rows-fr gap-3 sm:gap-4 max-md:w-[min(82vw,20rem)] max-md:shrink-0 max-md:snap-center'
 
 /** Shows the app in pictures that a visitor can set up as a club would: its name, its crest, its colours. */
 export function Tour() {
@@ -25,14 +26,14 @@ export function Tour() {
   const balance = copy.balance + (isVoted ? copy.poll.reward : 0)
 
   return (
-    <div className="mt-20 lg:mt-32">
+    <div className="mt-14 lg:mt-32">
       <Reveal className="container-page grid gap-x-16 gap-y-4 lg:grid-cols-[minmax(0,7fr)_minmax(0,4fr)] lg:items-end">
         <h3 className="text-title">{copy.title}</h3>
         <p className="text-lead text-chalk/90">{copy.lead}</p>
       </Reveal>
       <div
         data-colours={club.colours}
-        className="container-page mt-8 flex gap-3 max-md:snap-x max-md:snap-mandatory max-md:scroll-px-5 max-md:overflow-x-auto max-md:pb-3 sm:gap-4 md:grid md:grid-cols-2 lg:mt-12 xl:grid-cols-4"
+        className="container-page mt-6 flex gap-3 max-md:snap-x max-md:snap-mandatory max-md:scroll-px-5 max-md:overflow-x-auto max-md:pb-3 sm:gap-4 md:grid md:grid-cols-2 lg:mt-12 xl:grid-cols-4"
       >
         <WhiteLabel
           club={club}

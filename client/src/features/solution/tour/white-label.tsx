@@ -29,10 +29,10 @@ export function WhiteLabel({ club, balance, setUp, onChange }: WhiteLabelProps) 
     <Vignette
       title={label.title}
       text={label.text}
-      className="bg-ink text-chalk max-md:w-[min(82vw,20rem)] max-md:shrink-0 max-md:snap-center md:col-span-2"
+      className="bg-ink text-chalk max-md:w-[min(82vw,20rem)] max-md:shrink-0 max-md:snap-center md:col-span-2 md:[&>figcaption]:absolute md:[&>figcaption]:bottom-2 md:[&>figcaption]:left-2 md:[&>figcaption]:max-w-[50%]"
     >
-      <div className="grid grow gap-6 p-5 sm:p-6 md:grid-cols-2 md:pb-3">
-        <div className="flex flex-col gap-5 max-md:order-last md:justify-center">
+      <div className="flex grow flex-col gap-5 p-5 sm:p-6 md:flex-row md:items-center md:gap-8 md:p-8">
+        <div className="flex grow flex-col gap-5 max-md:order-last md:pb-24">
           <label className="flex flex-col gap-1.5 text-small font-semibold">
             {label.name}
             <input
