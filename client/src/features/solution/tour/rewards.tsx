@@ -28,7 +28,7 @@ export function Rewards({ club, balance }: { club: Club; balance: number }) {
                     className="block h-full origin-left animate-vignette-grow-x rounded-full bg-(--club-deep) transition-[width,background-color]"
                   />
                 </span>
-                <span className="text-label text-stone tabular-nums">
+                <span className="min-w-26 text-right text-label text-stone tabular-nums">
                   {formatNumber(price)} {club.points}
                 </span>
               </span>
