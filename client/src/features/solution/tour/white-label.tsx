@@ -29,7 +29,7 @@ export function WhiteLabel({ club, balance, setUp, onChange }: WhiteLabelProps) 
     <Vignette
       title={label.title}
       text={label.text}
-      className="bg-ink text-chalk max-md:w-[min(82vw,20rem)] max-md:shrink-0 max-md:snap-center md:col-span-2 md:[&>figcaption]:absolute md:[&>figcaption]:bottom-2 md:[&>figcaption]:left-2 md:[&>figcaption]:max-w-[50%]"
+      className="bg-ink text-chalk max-md:w-[min(82vw,20rem)] max-md:shrink-0 max-md:snap-center md:col-span-2 md:[&>figcaption]:absolute md:[&>figcaption]:bottom-2 md:[&>figcaption]:left-2 md:[&>figcaption]:max-w-[46%]"
     >
       <div className="flex grow flex-col gap-5 p-5 sm:p-6 md:flex-row md:items-center md:gap-8 md:p-8">
         <div className="flex grow flex-col gap-5 max-md:order-last md:pb-24">
