@@ -28,7 +28,7 @@ export function PointsCard({ club, balance }: { club: Club; balance: number }) {
             <span className="font-semibold">{card.kind}</span>
           </div>
         </div>
-        <div className="relative -mt-4 flex animate-vignette-rise items-center gap-3 rounded-md bg-chalk py-2 pr-3 pl-3.5 text-label shadow-float [animation-delay:1200ms]">
+        <div className="relative -mt-2 flex animate-vignette-rise items-center gap-3 rounded-md bg-chalk py-2 pr-3 pl-3.5 text-label shadow-float [animation-delay:1200ms]">
           <span>
             {card.purchase}
             <span className="block font-semibold tabular-nums">

@@ -82,7 +82,7 @@ export function GoalScene() {
         </pattern>
       </defs>
       <path d="M0 0h70L10 220H0zM224 0h-70l60 220h10z" className="fill-chalk/10" />
-      <rect y={112} width={WIDTH} height={108} fill={`url(#${id}crowd)`} />
+      <rect y={96} width={WIDTH} height={124} fill={`url(#${id}crowd)`} />
       <rect y={216} width={WIDTH} height={14} className="fill-(--club-bright)" />
       <path d="M10 223h30M52 223h46M110 223h24M146 223h60" className="stroke-ink" strokeWidth={4} />
       <Pitch top={230} />
