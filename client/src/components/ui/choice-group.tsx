@@ -16,11 +16,7 @@ export function ChoiceGroup<T extends string>({
 }: ChoiceGroupProps<T>) {
   const name = useId()
   return (
-    <div
-      role="radiogroup"
-      aria-label={label}
-      className="flex gap-2 max-md:-mx-(--page-edge) max-md:overflow-x-auto max-md:px-(--page-edge) max-md:py-1.5 md:flex-wrap"
-    >
+    <div role="radiogroup" aria-label={label} className="flex flex-wrap gap-2">
       {choices.map((choice) => (
         <label
           key={choice}
