@@ -139,9 +139,11 @@ test('the popup stays away without a network, and everything else stays', async 
   await expect(page.getByRole('button', { name: /^Open chat/ })).toBeVisible()
   await page.waitForLoadState('networkidle')
   await context.setOffline(true)
+  const failed = page.waitForEvent('console', (message) => message.text().includes('LoadError'))
   await page.evaluate(() => {
     document.dispatchEvent(new MouseEvent('mouseleave', { clientY: 0 }))
   })
+  await failed
   await expect
     .poll(() => page.evaluate(() => localStorage.getItem('newsletter_popup_interacted')))
     .toBe('true')

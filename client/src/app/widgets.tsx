@@ -12,9 +12,10 @@ export function Widgets() {
   return (
     <>
       <CookieBanner />
-      <ErrorBoundary fallback={null}>
-        <NewsletterPopup isChatOpen={isChatOpen} />
-      </ErrorBoundary>
+      <NewsletterPopup
+        isChatOpen={isChatOpen}
+        wrap={(dialog) => <ErrorBoundary fallback={null}>{dialog}</ErrorBoundary>}
+      />
       <ChatWidget isOpen={isChatOpen} onOpenChange={setIsChatOpen} />
     </>
   )

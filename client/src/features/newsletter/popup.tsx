@@ -1,4 +1,4 @@
-import { Suspense } from 'react'
+import { Suspense, type ReactNode } from 'react'
 
 import { split } from '@/lib/loading/split'
 
@@ -8,14 +8,17 @@ const PopupDialog = split(() => import('./popup-dialog'))
 
 interface NewsletterPopupProps {
   isChatOpen: boolean
+  /** Puts the dialog into what catches its failures. That it is open is known outside of it, and stays. */
+  wrap?: (dialog: ReactNode) => ReactNode
 }
 
 /** Offers the newsletter once, at the first sign that a visitor stays or leaves. */
-export function NewsletterPopup({ isChatOpen }: NewsletterPopupProps) {
+export function NewsletterPopup({ isChatOpen, wrap = (dialog) => dialog }: NewsletterPopupProps) {
   const { isOpen, close } = usePopup(isChatOpen)
-  return isOpen ? (
+  if (!isOpen) return null
+  return wrap(
     <Suspense>
       <PopupDialog onClose={close} />
-    </Suspense>
-  ) : null
+    </Suspense>,
+  )
 }

@@ -37,7 +37,6 @@ function keptDrafts() {
   } catch {
     kept = new Map()
   }
-  removeSession(STORAGE_KEY)
   return kept
 }
 
@@ -46,7 +45,10 @@ export function draftOf(name: string): Draft | undefined {
   return keptDrafts().get(name)
 }
 
-/** Forgets a draft, once the form has it again. */
+/** Forgets a draft, once the form has it again. Those of other pages' forms stay for when their page is shown. */
 export function forgetDraft(name: string) {
-  keptDrafts().delete(name)
+  const drafts = keptDrafts()
+  if (!drafts.delete(name)) return
+  if (drafts.size > 0) writeSession(STORAGE_KEY, JSON.stringify([...drafts]))
+  else removeSession(STORAGE_KEY)
 }
