@@ -39,12 +39,3 @@ test('an application names the role that it is for', async ({ page, server }) =>
     ),
   ).toBe('Trust and Safety Lead')
 })
-
-test('the chat answers from the site and says where', async ({ page, server }) => {
-  await page.goto(server.access.url)
-  await page.getByRole('button', { name: /^Open chat/ }).click()
-  const chat = page.getByRole('dialog', { name: 'Chat with the Terrace assistant' })
-  await chat.getByRole('button', { name: 'What does Terrace cost a club?' }).click()
-  await expect(chat.getByText('There is no licence fee')).toBeVisible()
-  await expect(chat.locator('em').getByText('Source: FAQ')).toBeVisible()
-})
