@@ -4,7 +4,6 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { SwipeRow } from '@/components/layout/swipe-row'
 import { SECTION } from '@/lib/sections'
 
-import { Calculator } from './calculator/calculator'
 import { ClubSide } from './club-side/club-side'
 import { ComparisonTable } from './comparison-table'
 import { copy } from './copy'
@@ -14,7 +13,7 @@ export function Benefits() {
   return (
     <Section id={SECTION.benefits} tone="chalk">
       <div className="container-page">
-        <div className="grid gap-x-20 gap-y-8 md:gap-y-12 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
+        <div className="grid gap-x-20 gap-y-6 md:gap-y-12 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
           <SectionHeading
             section={SECTION.benefits}
             title={copy.title}
@@ -41,11 +40,12 @@ export function Benefits() {
             ))}
           </SwipeRow>
         </div>
-        <ClubSide />
-        <Reveal className="mt-10 md:mt-20 lg:mt-32">
-          <ComparisonTable />
-        </Reveal>
-        <Calculator />
+        <div className="mt-8 md:mt-10 md:grid md:gap-4 lg:mt-24 lg:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]">
+          <ClubSide />
+          <Reveal className="mt-8 md:order-2 md:mt-16 lg:col-span-2 lg:mt-28">
+            <ComparisonTable />
+          </Reveal>
+        </div>
       </div>
     </Section>
   )

@@ -13,11 +13,11 @@ const MINUTES = 90
 /** Shows how a match becomes clips for single fans. */
 export function ContentEngine() {
   return (
-    <div className="container-page mt-14 grid gap-x-20 gap-y-8 md:mt-24 md:gap-y-14 lg:mt-36 lg:grid-cols-2 lg:items-center">
+    <div className="container-page mt-10 grid gap-x-20 gap-y-6 md:mt-24 md:gap-y-14 lg:mt-36 lg:grid-cols-2 lg:items-center">
       <Reveal>
         <h3 className="text-topic">{copy.engineTitle}</h3>
-        <p className="mt-4 max-w-[46ch] text-lead text-chalk/90 md:mt-6">{copy.engineLead}</p>
-        <dl className="mt-6 flex flex-col gap-5 md:mt-10 md:gap-7">
+        <p className="mt-3 max-w-[46ch] text-lead text-chalk/90 md:mt-6">{copy.engineLead}</p>
+        <dl className="mt-5 flex flex-col gap-4 md:mt-10 md:gap-7">
           {copy.engine.map(({ title, text }) => (
             <div key={title} className="border-l-4 border-floodlight pl-4 md:pl-6">
               <dt className="font-display text-subheading font-semibold">{title}</dt>
@@ -25,7 +25,7 @@ export function ContentEngine() {
             </div>
           ))}
         </dl>
-        <Button asChild variant="floodlight" size="large" className="mt-7 md:mt-12">
+        <Button asChild variant="floodlight" size="large" className="mt-6 md:mt-12">
           <SectionLink section={SECTION.contact}>{copy.action}</SectionLink>
         </Button>
       </Reveal>
@@ -76,7 +76,7 @@ const CLIP_COLOURS = [
 ]
 
 /** Each clip stands one step higher than the one before. */
-const CLIP_RISE = ['mt-8 sm:mt-16', 'my-4 sm:my-8', 'mb-8 sm:mb-16']
+const CLIP_RISE = ['mt-4 sm:mt-16', 'my-2 sm:my-8', 'mb-4 sm:mb-16']
 
 function Clip({ index, minute, fan, clip }: ClipProps) {
   return (

@@ -15,19 +15,19 @@ const QUARTERS = [
 /** Shows the four parts of the framework, each in its quarter of a pitch as wide as the screen. */
 export function Framework() {
   return (
-    <div className="mt-14 md:mt-24 lg:mt-36">
+    <div className="mt-10 md:mt-24 lg:mt-36">
       <Reveal className="container-page grid gap-x-16 gap-y-4 lg:grid-cols-[minmax(0,7fr)_minmax(0,4fr)] lg:items-end">
         <h3 className="text-title">{copy.frameworkTitle}</h3>
         <p className="text-lead text-chalk/90">{copy.frameworkLead}</p>
       </Reveal>
-      <div className="relative isolate mt-8 overflow-hidden border-y-2 border-chalk/70 bg-pitch md:mt-12">
+      <div className="relative isolate mt-6 overflow-hidden border-y-2 border-chalk/70 bg-pitch md:mt-12">
         <PitchLines />
         <ul className="grid grid-cols-2">
           {copy.framework.map(({ title, text }, index) => (
             <li
               key={title}
               className={cn(
-                'flex min-h-48 flex-col border-chalk/70 px-[clamp(0.875rem,7.5vw,12rem)] py-5 sm:min-h-72 sm:py-10 lg:min-h-[clamp(20rem,23vw,30rem)] lg:py-14',
+                'flex min-h-40 flex-col border-chalk/70 px-[clamp(0.875rem,7.5vw,12rem)] py-5 sm:min-h-72 sm:py-10 lg:min-h-[clamp(20rem,23vw,30rem)] lg:py-14',
                 QUARTERS[index],
               )}
             >

@@ -12,10 +12,10 @@ import { Tour } from './tour/tour'
 
 /** The looks of the four steps: each is brighter than the last, and higher, or wider where they lie on each other. */
 const STEPS = [
-  'bg-pitch-mid max-md:min-h-48 md:w-[79%] lg:min-h-64',
-  'bg-pitch max-md:min-h-52 md:w-[86%] lg:min-h-80',
-  'bg-mist max-md:min-h-56 md:w-[93%] text-ink lg:min-h-96',
-  'bg-floodlight max-md:min-h-60 md:w-full text-ink lg:min-h-112',
+  'bg-pitch-mid max-md:min-h-40 md:w-[79%] lg:min-h-64',
+  'bg-pitch max-md:min-h-44 md:w-[86%] lg:min-h-80',
+  'bg-mist max-md:min-h-48 md:w-[93%] text-ink lg:min-h-96',
+  'bg-floodlight max-md:min-h-52 md:w-full text-ink lg:min-h-112',
 ]
 
 /** Shows what Terrace does about it: four benefits as rising steps, the framework behind them, the engine. */
@@ -27,7 +27,7 @@ export function Solution() {
         <SwipeRow
           label={copy.title}
           isOrdered
-          className="mt-4 items-end [--swipe-card:70%] [--swipe-gap:0px] md:mt-14 md:flex md:flex-col lg:mt-10 lg:grid lg:grid-cols-4"
+          className="mt-4 items-end [--swipe-card:76%] [--swipe-gap:0px] md:mt-14 md:flex md:flex-col lg:mt-10 lg:grid lg:grid-cols-4"
         >
           {copy.benefits.map(({ title, text }, index) => (
             <li key={title} className={cn('flex lg:w-auto lg:self-end', STEPS[index])}>

@@ -2,6 +2,7 @@ import { DotMatrix } from '@/components/layout/dot-matrix'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { SectionLink } from '@/components/layout/section-link'
+import { SwipeRow } from '@/components/layout/swipe-row'
 import { Button } from '@/components/ui/button'
 import { SECTION } from '@/lib/sections'
 
@@ -11,7 +12,7 @@ import { copy } from './copy'
 export function Urgency() {
   return (
     <Section id={SECTION.urgent} tone="flare" className="overflow-hidden max-lg:pb-0">
-      <div className="container-page grid gap-x-20 gap-y-7 md:gap-y-14 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
+      <div className="container-page grid grid-cols-[minmax(0,1fr)] gap-x-20 gap-y-6 md:gap-y-14 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
         <Board />
         <div className="max-lg:row-start-1">
           <SectionHeading
@@ -20,15 +21,15 @@ export function Urgency() {
             lead={copy.lead}
             scale="loud"
           />
-          <ul className="mt-6 flex flex-col gap-5 md:mt-10 md:gap-7">
+          <SwipeRow label={copy.title} className="mt-4 md:mt-10 md:flex md:flex-col md:gap-7">
             {copy.reasons.map(({ title, text }) => (
               <li key={title} className="border-l-4 border-ink pl-4 md:pl-6">
                 <h3 className="text-subheading">{title}</h3>
                 <p className="mt-1 max-w-[50ch] max-sm:text-small">{text}</p>
               </li>
             ))}
-          </ul>
-          <Button asChild variant="ink" size="large" className="mt-7 md:mt-12">
+          </SwipeRow>
+          <Button asChild variant="ink" size="large" className="mt-6 md:mt-12">
             <SectionLink section={SECTION.contact}>{copy.action}</SectionLink>
           </Button>
         </div>
@@ -42,12 +43,12 @@ function Board() {
   return (
     <div
       aria-hidden
-      className="relative mx-auto w-full max-w-lg pb-8 max-sm:max-w-44 sm:pb-24 lg:pb-0"
+      className="relative mx-auto w-full max-w-lg pb-6 max-sm:max-w-36 sm:pb-24 lg:pb-0"
     >
       <div className="absolute inset-x-[calc(50%-1.25rem)] top-1/3 bottom-0 bg-ink lg:-bottom-80" />
-      <div className="relative rounded-lg bg-ink p-5 sm:p-10">
+      <div className="relative rounded-lg bg-ink p-4 sm:p-10">
         <DotMatrix text={copy.board} className="h-auto w-full" />
-        <div className="mt-6 flex h-3 gap-3 sm:mt-10">
+        <div className="mt-5 flex h-3 gap-3 sm:mt-10">
           <span className="w-1/2 bg-pitch" />
           <span className="w-1/4 bg-floodlight" />
           <span className="w-1/4 bg-flare" />

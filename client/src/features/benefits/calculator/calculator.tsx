@@ -39,14 +39,14 @@ export function Calculator() {
     share: 20,
   })
   return (
-    <div className="mt-10 grid overflow-hidden rounded-lg bg-ink text-chalk lg:mt-24 lg:grid-cols-2">
+    <div className="grid overflow-hidden rounded-lg bg-ink text-chalk max-md:grid-rows-[1fr_auto] lg:grid-cols-2">
       <form
         aria-label={copy.form}
         onSubmit={(event) => event.preventDefault()}
-        className="flex flex-col gap-1.5 p-5 sm:gap-3 sm:p-9 lg:p-12"
+        className="flex flex-col p-4 max-sm:pb-2 sm:gap-3 sm:p-9 lg:p-12"
       >
         <h3 className="text-heading">{copy.title}</h3>
-        <p className="mb-3 text-small text-haze sm:text-body">{copy.lead}</p>
+        <p className="mt-1 mb-3 text-label text-haze sm:mt-0 sm:text-body">{copy.lead}</p>
         {ASSUMPTIONS.map((name) => (
           <Slider
             key={name}
@@ -58,7 +58,7 @@ export function Calculator() {
           />
         ))}
       </form>
-      <div className="flex flex-col gap-5 bg-ink-raised p-5 sm:p-9 lg:p-12">
+      <div className="flex flex-col gap-3 bg-ink-raised p-4 sm:gap-5 sm:p-9 lg:p-12">
         <Result assumptions={assumptions} />
         <Outcomes assumptions={assumptions} />
         <div className="mt-auto">
@@ -70,7 +70,7 @@ export function Calculator() {
               {copy.action}
             </SectionLink>
           </Button>
-          <p className="mt-3 text-label text-haze">{copy.note}</p>
+          <p className="mt-2 text-label text-haze sm:mt-3">{copy.note}</p>
         </div>
       </div>
     </div>
@@ -84,7 +84,7 @@ function Result({ assumptions }: { assumptions: Assumptions }) {
     <p role="status">
       <DotMatrix text={sum.padStart(10)} className="h-auto w-full" />
       <span className="sr-only">{sum} </span>
-      <span className="mt-2 block text-small sm:text-body">{copy.result}</span>
+      <span className="mt-1 block text-label sm:mt-2 sm:text-body">{copy.result}</span>
     </p>
   )
 }
@@ -95,23 +95,23 @@ function Outcomes({ assumptions }: { assumptions: Assumptions }) {
   const width = (value: number) => ({ width: `${(value / most) * 100}%` })
   return (
     <div>
-      <ul className="flex flex-col gap-2 sm:gap-3">
+      <ul className="flex flex-col gap-1.5 sm:gap-3">
         {copy.outcomes.map(({ label, part }) => (
           <li key={label}>
-            <span className="flex justify-between gap-4 text-small">
+            <span className="flex justify-between gap-4 text-label sm:text-small">
               {label}
               <span className="font-semibold tabular-nums">
                 {formatPounds(incomeOf(assumptions, part))}
               </span>
             </span>
-            <span aria-hidden className="mt-1 flex h-3 gap-0.5">
+            <span aria-hidden className="mt-0.5 flex h-2 gap-0.5 sm:mt-1 sm:h-3">
               <span style={width(assumptions.guarantee)} className="bg-floodlight" />
               <span style={width(shareOf(assumptions, part))} className="bg-chalk/70" />
             </span>
           </li>
         ))}
       </ul>
-      <p aria-hidden className="mt-3 flex gap-5 text-label">
+      <p aria-hidden className="mt-2 flex gap-5 text-label sm:mt-3">
         <span className="flex items-center gap-2">
           <span className="size-3 bg-floodlight" />
           {copy.legend.guarantee}

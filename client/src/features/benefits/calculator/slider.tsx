@@ -30,7 +30,7 @@ export function Slider({ label, steps, value, format, onChange }: SliderProps) {
         value={steps.indexOf(value)}
         aria-valuetext={format(value)}
         onChange={({ target }) => onChange(steps[target.valueAsNumber] ?? value)}
-        className="slider mt-1 h-8 w-full"
+        className="slider h-7 w-full touch-pan-y sm:mt-1 sm:h-8"
       />
     </div>
   )

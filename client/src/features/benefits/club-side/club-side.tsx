@@ -1,16 +1,32 @@
+import { SwipeRow } from '@/components/layout/swipe-row'
+
+import { Calculator } from '../calculator/calculator'
 import { copy } from './copy'
 import { Dashboard } from './dashboard'
 import { Moderation } from './moderation'
 
-/** Shows what the club's own people see: their income, and the messages of their fans. */
+/**
+ * Shows what the club's own people see: their income, the messages of their fans, and what a year would bring. On a phone
+ * that is one row to swipe; on wider screens each is an item of the grid around it, with the calculator at its end.
+ */
 export function ClubSide() {
   return (
-    <div className="mt-10 lg:mt-24">
-      <div className="flex gap-3 max-md:-mx-5 max-md:snap-x max-md:snap-mandatory max-md:scroll-px-5 max-md:overflow-x-auto max-md:px-5 max-md:pb-3 sm:gap-4 md:grid lg:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]">
-        <Dashboard />
-        <Moderation />
-      </div>
-      <p className="mt-3 text-label text-stone">{copy.note}</p>
-    </div>
+    <>
+      <SwipeRow
+        label={copy.label}
+        className="[--swipe-card:min(95%,22rem)] [--swipe-gap:0.75rem] md:contents"
+      >
+        <li className="grid">
+          <Dashboard />
+        </li>
+        <li className="grid">
+          <Moderation />
+        </li>
+        <li className="grid md:order-3 md:mt-6 lg:col-span-2 lg:mt-20">
+          <Calculator />
+        </li>
+      </SwipeRow>
+      <p className="mt-3 text-label text-stone md:order-1 md:-mt-1 lg:col-span-2">{copy.note}</p>
+    </>
   )
 }

@@ -24,6 +24,7 @@ const seasons: readonly { id: Season; label: string }[] = [
 ]
 
 export const copy = {
+  label: 'The club’s side',
   dashboard: {
     title: 'The club’s dashboard',
     text: 'The guarantee is paid each month, whatever the table says. The share comes on top.',

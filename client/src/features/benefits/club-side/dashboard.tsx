@@ -26,14 +26,10 @@ export function Dashboard() {
     { term: dashboard.fans, value: formatNumber(FANS[season]) },
   ]
   return (
-    <Vignette
-      title={dashboard.title}
-      text={dashboard.text}
-      className="bg-mist max-md:w-[min(86vw,22rem)] max-md:shrink-0 max-md:snap-center"
-    >
+    <Vignette title={dashboard.title} text={dashboard.text} className="bg-mist">
       <div
         data-colours="harbour"
-        className="m-3 mb-5 flex grow flex-col gap-4 rounded-md bg-chalk p-4 ring-1 ring-line sm:m-6 sm:p-6"
+        className="m-3 flex grow flex-col gap-4 rounded-md bg-chalk p-4 ring-1 ring-line sm:m-6 sm:mb-5 sm:p-6"
       >
         <div className="flex flex-wrap items-center justify-between gap-3">
           <span className="flex items-center gap-2.5 font-display text-subheading font-semibold">

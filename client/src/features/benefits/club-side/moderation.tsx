@@ -16,11 +16,7 @@ const VERDICTS = {
 /** Shows messages of fans, and what moderation does with each. */
 export function Moderation() {
   return (
-    <Vignette
-      title={moderation.title}
-      text={moderation.text}
-      className="bg-ink text-chalk max-md:w-[min(86vw,22rem)] max-md:shrink-0 max-md:snap-center"
-    >
+    <Vignette title={moderation.title} text={moderation.text} className="bg-ink text-chalk">
       <ul aria-hidden className="flex grow flex-col justify-center gap-2.5 p-3 pb-5 sm:p-6">
         {moderation.messages.map(({ fan, text, verdict }, index) => {
           const { Icon, look } = VERDICTS[verdict]

@@ -40,6 +40,7 @@ const clubs: readonly [DemoClub, ...DemoClub[]] = [
 export const copy = {
   title: 'Try it in your colours.',
   lead: 'Type a name, pick a crest and colours, cast a vote: everything that a fan sees is the club’s own.',
+  row: 'Parts of the app',
   clubs,
   colours: [
     { id: 'harbour', label: 'Navy and coral' },

@@ -13,7 +13,10 @@ const { card } = copy
 export function PointsCard({ club, balance }: { club: Club; balance: number }) {
   return (
     <Vignette title={card.title} text={card.text} className="bg-(--club-bright) text-ink">
-      <div aria-hidden className="relative flex grow flex-col items-center px-5 pt-6 pb-5 sm:px-6">
+      <div
+        aria-hidden
+        className="relative flex grow flex-col items-center px-5 pt-6 pb-5 max-md:justify-center sm:px-6"
+      >
         <div className="flex aspect-[1.586] w-full max-w-64 -rotate-3 animate-vignette-deal flex-col justify-between overflow-hidden rounded-lg bg-(--club-deep) p-4 text-chalk shadow-float">
           <div className="flex items-center justify-between gap-2">
             <span className="flex min-w-0 items-center gap-2 font-display font-semibold">

@@ -22,7 +22,11 @@ export function Poll({ club, onVote }: PollProps) {
   const total = poll.players.reduce((sum, { votes }) => sum + votes, choice ? 1 : 0)
   return (
     <Vignette title={poll.title} text={poll.text} className="bg-(--club-deep) text-chalk">
-      <div role="group" aria-label={poll.question} className="flex flex-col gap-2 p-5 sm:p-6">
+      <div
+        role="group"
+        aria-label={poll.question}
+        className="flex grow flex-col justify-center gap-2 p-5 sm:p-6 md:grow-0"
+      >
         <p className="mb-1 font-display text-subheading font-semibold">{poll.question}</p>
         {poll.players.map(({ name, votes }, index) => {
           const isChosen = choice === name

@@ -12,7 +12,10 @@ const { question } = copy
 export function Question({ club }: { club: Club }) {
   return (
     <Vignette title={question.title} text={question.text} className="bg-(--club-soft) text-ink">
-      <div aria-hidden className="flex grow flex-col gap-2.5 p-5 text-small sm:p-6">
+      <div
+        aria-hidden
+        className="flex grow flex-col justify-center gap-2.5 p-5 text-small sm:p-6 md:justify-start"
+      >
         <div className="animate-vignette-rise self-start rounded-lg rounded-bl-sm bg-chalk px-3.5 py-2.5">
           <span className="flex items-center gap-1.5 text-label font-semibold">
             {question.fan}

@@ -12,7 +12,10 @@ const { rewards } = copy
 export function Rewards({ club, balance }: { club: Club; balance: number }) {
   return (
     <Vignette title={rewards.title} text={rewards.text} className="bg-chalk text-ink">
-      <ul aria-hidden className="flex grow flex-col gap-3.5 p-5 text-small sm:p-6">
+      <ul
+        aria-hidden
+        className="flex grow flex-col justify-center gap-3.5 p-5 text-small max-md:gap-6 sm:p-6 md:justify-start"
+      >
         {rewards.list.map(({ name, price }, index) => {
           const reach = Math.min(1, balance / price)
           return (

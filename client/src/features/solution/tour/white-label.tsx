@@ -29,12 +29,12 @@ export function WhiteLabel({ club, balance, setUp, onChange }: WhiteLabelProps) 
     <Vignette
       title={label.title}
       text={label.text}
-      className="bg-ink text-chalk max-md:w-[min(82vw,20rem)] max-md:shrink-0 max-md:snap-center md:col-span-2 md:[&>figcaption]:absolute md:[&>figcaption]:bottom-2 md:[&>figcaption]:left-2 md:[&>figcaption]:max-w-[46%]"
+      className="bg-ink text-chalk md:[&>figcaption]:absolute md:[&>figcaption]:bottom-2 md:[&>figcaption]:left-2 md:[&>figcaption]:max-w-[46%]"
     >
-      <div className="flex grow flex-col gap-5 p-5 sm:p-6 md:flex-row md:items-center md:gap-8 md:p-8">
-        <div className="flex grow flex-col gap-5 max-md:order-last md:pb-24">
-          <label className="flex flex-col gap-1.5 text-small font-semibold">
-            {label.name}
+      <div className="flex grow flex-col gap-3 p-4 sm:p-6 md:flex-row md:items-center md:gap-8 md:p-8">
+        <div className="flex grow flex-col gap-2 max-md:order-last md:gap-5 md:pb-24">
+          <label className="flex items-center gap-3 text-small font-semibold md:flex-col md:items-stretch md:gap-1.5">
+            <span className="shrink-0">{label.name}</span>
             <input
               type="text"
               maxLength={24}
@@ -42,13 +42,13 @@ export function WhiteLabel({ club, balance, setUp, onChange }: WhiteLabelProps) 
               value={setUp.name}
               placeholder={club.name}
               onChange={({ target }) => onChange({ name: target.value })}
-              className="h-11 w-full rounded-md bg-ink-raised px-3.5 font-normal text-chalk ring-1 ring-haze ring-inset placeholder:text-haze"
+              className="h-11 w-full min-w-0 rounded-md bg-ink-raised px-3.5 font-normal text-chalk ring-1 ring-haze ring-inset placeholder:text-haze"
             />
           </label>
-          <div className="flex flex-wrap gap-x-6 gap-y-4">
+          <div className="flex flex-wrap gap-x-6 md:gap-y-4">
             <Choices label={label.crest}>
               {copy.clubs.map(({ emblem, crest }, index) => (
-                <span key={emblem} className="relative grid size-12 place-items-center">
+                <span key={emblem} className="relative grid size-11 place-items-center md:size-12">
                   <Crest emblem={emblem} className="h-9" />
                   <input
                     type="radio"
@@ -66,7 +66,7 @@ export function WhiteLabel({ club, balance, setUp, onChange }: WhiteLabelProps) 
                 <span
                   key={id}
                   data-colours={id}
-                  className="relative grid size-12 place-items-center"
+                  className="relative grid size-11 place-items-center md:size-12"
                 >
                   <span
                     aria-hidden
@@ -97,12 +97,12 @@ export function WhiteLabel({ club, balance, setUp, onChange }: WhiteLabelProps) 
 const CHOICE =
   'absolute inset-0 cursor-pointer appearance-none rounded-md hover:bg-chalk/10 checked:ring-2 checked:ring-floodlight checked:ring-inset'
 
-/** Shows radio buttons in a row, with their name above them. */
+/** Shows radio buttons in a row, with their name above them, or beside them on a phone. */
 function Choices({ label, children }: { label: string; children: ReactNode }) {
   return (
-    <fieldset>
-      <legend className="text-small font-semibold">{label}</legend>
-      <div className="mt-1.5 -ml-1.5 flex">{children}</div>
+    <fieldset className="max-md:flex max-md:w-full max-md:items-center">
+      <legend className="text-small font-semibold max-md:float-left max-md:w-16">{label}</legend>
+      <div className="flex md:mt-1.5 md:-ml-1.5">{children}</div>
     </fieldset>
   )
 }
