@@ -16,7 +16,7 @@ export function AccordionTrigger({ children, ...props }: ComponentProps<typeof P
   return (
     <Primitive.Header>
       <Primitive.Trigger
-        className="group flex w-full items-start justify-between gap-6 py-3.5 text-left font-display text-subheading font-semibold transition-colors hover:text-pitch sm:py-6"
+        className="group flex w-full items-start justify-between gap-6 py-3 text-left font-display text-subheading font-semibold transition-colors hover:text-pitch sm:py-6"
         {...props}
       >
         {children}

@@ -19,11 +19,11 @@ export function Contact() {
     <Section
       id={SECTION.contact}
       tone="pitch"
-      className="isolate overflow-hidden pb-[clamp(5rem,2.6rem+10vw,16rem)]"
+      className="isolate overflow-hidden max-sm:pb-16 sm:pb-[clamp(5rem,2.6rem+10vw,16rem)]"
     >
       <CornerFlag />
-      <div className="container-page grid gap-x-16 gap-y-8 md:gap-y-14 lg:grid-cols-2">
-        <div className="flex flex-col justify-between gap-7 md:gap-14">
+      <div className="container-page grid gap-x-16 gap-y-6 md:gap-y-14 lg:grid-cols-2">
+        <div className="flex flex-col justify-between gap-5 md:gap-14">
           <SectionHeading
             section={SECTION.contact}
             title={copy.title}

@@ -22,9 +22,9 @@ export function Footer({ newsletter }: FooterProps) {
   const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
   return (
     <footer className="overflow-hidden bg-ink text-small text-chalk print:hidden">
-      <div className="container-page pt-10 md:pt-16 lg:pt-20">
+      <div className="container-page pt-9 md:pt-16 lg:pt-20">
         {newsletter}
-        <div className="grid grid-cols-[minmax(0,2fr)_minmax(0,3fr)] gap-x-6 gap-y-7 pt-8 md:grid-cols-[2.5fr_5.5fr_2fr_4fr] md:gap-x-8 md:gap-y-12 md:pt-14 lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
+        <div className="grid grid-cols-[minmax(0,2fr)_minmax(0,3fr)] gap-x-6 gap-y-6 pt-7 md:grid-cols-[2.5fr_5.5fr_2fr_4fr] md:gap-x-8 md:gap-y-12 md:pt-14 lg:grid-cols-[5fr_3fr_5fr_2.5fr_4fr]">
           <div className="col-span-full lg:col-span-1">
             <Brand />
             <p className="mt-2 text-lead text-haze md:mt-4 md:max-w-[24ch]">{copy.pitch}</p>
@@ -66,7 +66,7 @@ export function Footer({ newsletter }: FooterProps) {
             </ul>
           </Column>
         </div>
-        <div className="mt-9 flex flex-wrap items-center justify-between gap-x-10 gap-y-1 border-t border-line-dark py-5 text-haze md:mt-16 md:py-7">
+        <div className="mt-6 flex flex-wrap items-center justify-between gap-x-10 gap-y-1 border-t border-line-dark py-4 text-haze md:mt-16 md:py-7">
           <p>{copy.copyright(new Date().getFullYear())}</p>
           <ul className="flex flex-wrap gap-x-5 md:gap-x-8">
             {copy.legalLinks.map(({ to, label }) => (

@@ -21,10 +21,10 @@ export function Hero() {
     <section
       id="hero"
       aria-label={copy.eyebrow}
-      className="relative isolate overflow-hidden bg-ink pt-24 pb-16 text-chalk md:pt-28 md:pb-24 lg:pt-32 lg:pb-36"
+      className="relative isolate overflow-hidden bg-ink pt-24 pb-12 text-chalk md:pt-28 md:pb-24 lg:pt-32 lg:pb-36"
     >
       <Stand className="absolute right-0 bottom-0 -z-10 h-[58%] w-full md:h-full md:w-[46%] lg:w-[64%]" />
-      <div className="container-page grid items-center gap-x-10 gap-y-9 md:grid-cols-[minmax(0,1fr)_auto] lg:gap-x-20">
+      <div className="container-page grid items-center gap-x-10 gap-y-7 md:grid-cols-[minmax(0,1fr)_auto] lg:gap-x-20">
         <div className="flex flex-col items-start">
           <p className="mb-4 eyebrow text-floodlight md:mb-6">{copy.eyebrow}</p>
           <TypewriterHeadline isPaused={isPaused} />

@@ -28,13 +28,13 @@ export function Intro() {
             ))}
           </div>
         </Reveal>
-        <Reveal className="mt-8 md:mt-16 lg:mt-24">
+        <Reveal className="mt-6 md:mt-16 lg:mt-24">
           <h3 className="sr-only">{copy.dealTitle}</h3>
           <dl className="grid overflow-hidden rounded-lg bg-ink text-chalk sm:grid-cols-2 xl:grid-cols-4">
             {copy.deal.map(({ board, term, detail }) => (
               <div
                 key={term}
-                className="-mt-px -ml-px grid grid-cols-[4.75rem_1fr] gap-x-5 border-t border-l border-line-dark px-4 py-3.5 sm:flex sm:flex-col sm:p-7 lg:p-9"
+                className="-mt-px -ml-px grid grid-cols-[4.75rem_1fr] gap-x-5 border-t border-l border-line-dark px-4 py-2.5 sm:flex sm:flex-col sm:p-7 lg:p-9"
               >
                 <dt className="contents sm:flex sm:flex-col sm:gap-5">
                   <DotMatrix

@@ -47,19 +47,15 @@ export function FooterForm() {
     <form aria-label={copy.title} {...form.formProps}>
       <fieldset
         disabled={form.isSubmitting}
-        className="grid gap-x-4 gap-y-4 on-dark sm:grid-cols-[minmax(0,1fr)_auto] sm:items-start"
+        className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-3 gap-y-4 on-dark sm:gap-x-4"
       >
         <TextField {...form.fields.email} />
-        <CheckboxField
-          {...form.fields.consent}
-          label={<ConsentText />}
-          className="sm:col-span-full"
-        />
+        <CheckboxField {...form.fields.consent} label={<ConsentText />} className="col-span-full" />
         <Button
           type="submit"
           variant="floodlight"
           disabled={form.isSubmitting || isSubscribed || isIncomplete}
-          className="sm:col-start-2 sm:row-start-1 sm:mt-7.5 sm:min-w-40"
+          className="col-start-2 row-start-1 mt-7.5 max-sm:px-4 sm:min-w-40"
         >
           {form.isSubmitting ? copy.subscribing : label}
         </Button>

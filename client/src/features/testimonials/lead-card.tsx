@@ -4,7 +4,7 @@ import type { Testimonial } from '@/lib/content/testimonials'
 /** Shows the first expert's quote in large letters, over the person who says it. */
 export function LeadCard({ name, title, quote, about, image_path }: Testimonial) {
   return (
-    <figure className="flex h-full flex-col justify-between gap-6 rounded-lg bg-pitch-deep p-6 text-chalk lg:p-12">
+    <figure className="flex h-full flex-col justify-between gap-6 rounded-lg bg-pitch-deep p-6 text-chalk max-md:py-5 lg:p-12">
       <blockquote className="font-display text-subheading font-medium lg:text-topic lg:leading-[1.14]">
         “{quote}”
       </blockquote>

@@ -6,7 +6,7 @@ export function TestimonialCard({ name, title, quote, about, image_path }: Testi
   return (
     <div className="@container h-full">
       <figure className="flex h-full flex-col rounded-lg bg-chalk @lg:flex-row">
-        <figcaption className="flex gap-5 p-6 @lg:w-48 @lg:shrink-0 @lg:flex-col @lg:p-7">
+        <figcaption className="flex gap-5 p-6 max-md:py-5 @lg:w-48 @lg:shrink-0 @lg:flex-col @lg:p-7">
           <div className="w-24 shrink-0 @lg:w-full">
             <Portrait name={name} imagePath={image_path} size={136} />
           </div>
@@ -16,7 +16,7 @@ export function TestimonialCard({ name, title, quote, about, image_path }: Testi
           </div>
         </figcaption>
         <Perforation />
-        <div className="flex flex-1 flex-col justify-between gap-6 p-6 pt-7 @lg:p-8">
+        <div className="flex flex-1 flex-col justify-between gap-6 p-6 pt-7 max-md:gap-4 max-md:py-5 @lg:p-8">
           <blockquote className="font-display text-subheading font-medium">“{quote}”</blockquote>
           <p className="text-small text-stone">{about}</p>
         </div>
