@@ -29,7 +29,7 @@ export function Dashboard() {
     <Vignette title={dashboard.title} text={dashboard.text} className="bg-mist">
       <div
         data-colours="harbour"
-        className="m-3 flex grow flex-col gap-4 rounded-md bg-chalk p-4 ring-1 ring-line sm:m-6 sm:mb-5 sm:p-6"
+        className="m-3 flex grow flex-col gap-4 rounded-md bg-chalk p-4 ring-1 ring-line sm:m-6 sm:p-6"
       >
         <div className="flex flex-wrap items-center justify-between gap-3">
           <span className="flex items-center gap-2.5 font-display text-subheading font-semibold">
