@@ -127,7 +127,10 @@ function wordsBelowChat(page: Page) {
       range.selectNodeContents(texts.currentNode)
       const isBelow = [...range.getClientRects()].some(
         ({ left, right, top, bottom }) =>
-          left < box.right && right > box.left && top < box.bottom && bottom > box.top,
+          left < Math.min(box.right, window.innerWidth) &&
+          right > box.left &&
+          top < box.bottom &&
+          bottom > box.top,
       )
       if (isBelow && !parent.closest('.sr-only')) found.push(texts.currentNode.textContent ?? '')
     }

@@ -24,7 +24,7 @@ export function SwipeRow({ label, className, isOrdered, children }: SwipeRowProp
       aria-label={label}
 
       tabIndex={isPhone ? 0 : undefined}
-      className={cn('max-md:swipe-row', className)}
+      className={cn('focus-inset max-md:swipe-row', className)}
     >
       {children}
     </List>
