@@ -1,12 +1,7 @@
 import { useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 
-import {
-  Accordion,
-  AccordionContent,
-  AccordionItem,
-  AccordionTrigger,
-} from '@/components/ui/accordion'
+import { Accordion } from '@/components/ui/accordion'
 import { Button } from '@/components/ui/button'
 import { cn } from '@/lib/cn'
 
@@ -54,33 +49,37 @@ interface QuestionsProps extends FaqListProps {
 
 function Questions({ faqs, onLabelClick, isWhole }: QuestionsProps) {
   return (
-    <Accordion type="single" collapsible>
-      {faqs.map(({ id, question, answer, labels }, index) => (
-        <AccordionItem
-          key={id}
-          value={id}
-          className={cn(!isWhole && index >= FIRST && 'max-md:hidden')}
-        >
-          <AccordionTrigger>{question}</AccordionTrigger>
-          <AccordionContent>
-            <p className="whitespace-pre-line">{answer}</p>
-            <ul className="mt-5 flex flex-wrap gap-2">
-              {labels.map((label) => (
-                <li key={label}>
-                  <button
-                    type="button"
-                    aria-label={copy.filterBy(label)}
-                    onClick={() => onLabelClick(label)}
-                    className="min-h-8 rounded-sm bg-pitch px-3 text-label font-semibold text-chalk transition-colors hover:bg-ink"
-                  >
-                    {label}
-                  </button>
-                </li>
-              ))}
-            </ul>
-          </AccordionContent>
-        </AccordionItem>
-      ))}
-    </Accordion>
+    <Accordion
+      items={faqs.map((faq, index) => ({
+        id: faq.id,
+        title: faq.question,
+        content: <Answer {...faq} onLabelClick={onLabelClick} />,
+        className: cn(!isWhole && index >= FIRST && 'max-md:hidden'),
+      }))}
+    />
+  )
+}
+
+type AnswerProps = Pick<FaqEntry, 'answer' | 'labels'> & Pick<FaqListProps, 'onLabelClick'>
+
+function Answer({ answer, labels, onLabelClick }: AnswerProps) {
+  return (
+    <>
+      <p className="whitespace-pre-line">{answer}</p>
+      <ul className="mt-5 flex flex-wrap gap-2">
+        {labels.map((label) => (
+          <li key={label}>
+            <button
+              type="button"
+              aria-label={copy.filterBy(label)}
+              onClick={() => onLabelClick(label)}
+              className="min-h-8 rounded-sm bg-pitch px-3 text-label font-semibold text-chalk transition-colors hover:bg-ink"
+            >
+              {label}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }

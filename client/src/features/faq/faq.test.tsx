@@ -38,6 +38,23 @@ describe('Faq', () => {
     expect(screen.queryByText('Yours.')).not.toBeInTheDocument()
   })
 
+  it('moves between the questions with the arrow keys, Home and End', async () => {
+    renderFeature(<Faq />)
+    const [first, second] = await screen.findAllByRole('button', { name: /^Who/ })
+    await user.click(screen.getByRole('button', { name: 'Who pays?' }))
+    await user.keyboard('{ArrowDown}')
+    expect(second).toHaveFocus()
+    await user.keyboard('{ArrowDown}')
+    expect(first).toHaveFocus()
+    await user.keyboard('{ArrowUp}')
+    expect(second).toHaveFocus()
+    await user.keyboard('{Home}')
+    expect(first).toHaveFocus()
+    await user.keyboard('{End}{Enter}')
+    expect(second).toHaveFocus()
+    expect(second).toHaveAttribute('aria-expanded', 'true')
+  })
+
   it('shows only the questions of the chosen topic', async () => {
     renderFeature(<Faq />)
     await screen.findByRole('button', { name: 'Who pays?' })
