@@ -127,8 +127,7 @@ function wordsBelowChat(page: Page) {
       range.selectNodeContents(texts.currentNode)
       const isBelow = [...range.getClientRects()].some(
         ({ left, right, top, bottom }) =>
-          left < Math.min(box.right, window.innerWidth) &&
-          right > box.left &&
+          Math.max(left, box.left) < Math.min(right, box.right, window.innerWidth) &&
           top < box.bottom &&
           bottom > box.top,
       )
