@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { Link, useLocation } from 'react-router-dom'
 
 import { StepEdge } from '@/components/layout/step-edge'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
@@ -23,9 +23,9 @@ export default function NotFoundPage() {
           404
         </h1>
         <p className="font-display text-heading font-semibold">Oops! Page not found</p>
-        <Button asChild size="large">
-          <Link to="/">Return to Home</Link>
-        </Button>
+        <Link to="/" className={buttonClass({ size: 'large' })}>
+          Return to Home
+        </Link>
       </div>
       <HashScroll />
       <StepEdge steps={7} direction="up" className="h-32 text-ink" />

@@ -1,43 +1,9 @@
-import { cva, type VariantProps } from 'class-variance-authority'
-import { Slot } from 'radix-ui'
 import type { ComponentProps } from 'react'
 
-import { cn } from '@/lib/cn'
+import { buttonClass, type ButtonLook } from './button-class'
 
-const button = cva(
-  'button inline-flex items-center justify-center gap-2.5 rounded-md font-semibold transition-[background-color,color,translate] duration-200 ease-out select-none active:translate-y-px disabled:bg-(--disabled-surface) disabled:text-(--disabled-text) disabled:ring-0',
-  {
-    variants: {
-      variant: {
-        floodlight: 'bg-floodlight text-ink hover:bg-chalk',
-        pitch: 'bg-pitch text-chalk hover:bg-pitch-deep',
-        ink: 'bg-ink text-chalk hover:bg-ink-raised',
-        ghost: 'text-ink hover:bg-ink/10',
-        outline: 'text-ink ring-1 ring-ink ring-inset hover:bg-ink hover:text-chalk',
-      },
-      size: {
-        small: 'min-h-11 px-4 text-small',
-        default: 'min-h-12 px-6 text-body',
-        large: 'min-h-14 px-7 text-body',
-      },
-    },
-    defaultVariants: { variant: 'pitch', size: 'default' },
-  },
-)
+type ButtonProps = ComponentProps<'button'> & ButtonLook
 
-type ButtonProps = ComponentProps<'button'> &
-  VariantProps<typeof button> & {
-    /** Applies the button's styles to its only child, such as a link. */
-    asChild?: boolean
-  }
-
-export function Button({ variant, size, asChild, className, type, ...props }: ButtonProps) {
-  const Component = asChild ? Slot.Root : 'button'
-  return (
-    <Component
-      type={asChild ? undefined : (type ?? 'button')}
-      className={cn(button({ variant, size }), className)}
-      {...props}
-    />
-  )
+export function Button({ variant, size, className, type = 'button', ...props }: ButtonProps) {
+  return <button type={type} className={buttonClass({ variant, size, className })} {...props} />
 }

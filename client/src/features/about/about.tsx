@@ -6,7 +6,7 @@ import { PageHero } from '@/components/layout/page-hero'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { StepEdge } from '@/components/layout/step-edge'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { usePrefersReducedMotion } from '@/lib/browser/use-media-query'
 
 import { copy } from './copy'
@@ -24,9 +24,9 @@ export function About() {
       <Section id="join" tone="pitch" className="pb-[clamp(6rem,3.6rem+10vw,16rem)]">
         <div className="container-page flex flex-col items-start gap-7 md:gap-10">
           <SectionHeading section="join" title={copy.joinTitle} lead={copy.joinLead} />
-          <Button asChild variant="floodlight" size="large">
-            <Link to="/careers">{copy.joinAction}</Link>
-          </Button>
+          <Link to="/careers" className={buttonClass({ variant: 'floodlight', size: 'large' })}>
+            {copy.joinAction}
+          </Link>
         </div>
         <StepEdge steps={5} direction="up" className="h-[clamp(2.5rem,7vw,7rem)] text-ink" />
       </Section>

@@ -2,7 +2,7 @@ import { ArrowLeft, ArrowUpRight } from 'lucide-react'
 import { useState } from 'react'
 
 import { SectionLink } from '@/components/layout/section-link'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
 import { Skeleton } from '@/components/ui/skeleton'
 import { cn } from '@/lib/cn'
@@ -33,12 +33,13 @@ export function Article({ facts }: { facts: ArticleFacts }) {
   return (
     <article className="bg-paper pt-20 pb-14 md:pt-28 md:pb-24 lg:pt-32 print:pt-0">
       <div className="container-page">
-        <Button asChild variant="ghost" className="-ml-4 print:hidden">
-          <SectionLink section={SECTION.blog}>
-            <ArrowLeft aria-hidden className="size-5" />
-            {copy.back}
-          </SectionLink>
-        </Button>
+        <SectionLink
+          section={SECTION.blog}
+          className={buttonClass({ variant: 'ghost', className: '-ml-4 print:hidden' })}
+        >
+          <ArrowLeft aria-hidden className="size-5" />
+          {copy.back}
+        </SectionLink>
         <header className="mt-4 max-w-[64rem] md:mt-6">
           <h1 className="text-title">{title}</h1>
           <Facts article={data} />

@@ -1,7 +1,7 @@
 import { Link } from 'react-router-dom'
 
 import { SectionLink } from '@/components/layout/section-link'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { ImageWithFallback, PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
 import { CARD_WIDTHS } from '@/lib/pictures'
 import { SECTION } from '@/lib/sections'
@@ -24,9 +24,12 @@ export function NextSteps({ link }: { link: string }) {
           <p className="font-display text-heading font-bold">{copy.demoTitle}</p>
           <p className="mt-1">{copy.demoText}</p>
         </div>
-        <Button asChild variant="ink" size="large" className="shrink-0">
-          <SectionLink section={SECTION.contact}>{copy.demoAction}</SectionLink>
-        </Button>
+        <SectionLink
+          section={SECTION.contact}
+          className={buttonClass({ variant: 'ink', size: 'large', className: 'shrink-0' })}
+        >
+          {copy.demoAction}
+        </SectionLink>
       </aside>
       {articles.length > 0 && (
         <section aria-labelledby="next-heading" className="mt-12 md:mt-16">

@@ -7,7 +7,7 @@ import { PageHero } from '@/components/layout/page-hero'
 import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { TESTIMONIAL_STAGGER_MS } from '@/lib/constants'
 import { SECTION } from '@/lib/sections'
 
@@ -61,12 +61,13 @@ function CareersHero() {
         </div>
       }
     >
-      <Button asChild variant="floodlight" size="large" className="mt-10">
-        <Link to={{ hash: SECTION.jobs }}>
-          {copy.seeRoles}
-          <ArrowDown aria-hidden className="size-5" />
-        </Link>
-      </Button>
+      <Link
+        to={{ hash: SECTION.jobs }}
+        className={buttonClass({ variant: 'floodlight', size: 'large', className: 'mt-10' })}
+      >
+        {copy.seeRoles}
+        <ArrowDown aria-hidden className="size-5" />
+      </Link>
     </PageHero>
   )
 }

@@ -4,7 +4,7 @@ import { Link, useLocation } from 'react-router-dom'
 
 import { Brand } from '@/components/layout/brand'
 import { SectionLink } from '@/components/layout/section-link'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { cn } from '@/lib/cn'
 import { HEADER_SCROLL_THRESHOLD } from '@/lib/constants'
 import { useIsLive } from '@/lib/loading/use-is-live'
@@ -54,11 +54,16 @@ export function Header() {
             {accountLabel}
           </Link>
         </nav>
-        <Button asChild variant={isSolid ? 'pitch' : 'floodlight'} size="small">
-          <SectionLink section={SECTION.contact} className="whitespace-nowrap max-md:min-h-10">
-            {copy.demo}
-          </SectionLink>
-        </Button>
+        <SectionLink
+          section={SECTION.contact}
+          className={buttonClass({
+            variant: isSolid ? 'pitch' : 'floodlight',
+            size: 'small',
+            className: 'whitespace-nowrap max-md:min-h-10',
+          })}
+        >
+          {copy.demo}
+        </SectionLink>
         <MenuButton accountLabel={accountLabel} />
       </div>
     </header>

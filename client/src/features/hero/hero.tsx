@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Phone } from '@/components/demo/phone'
 import { SectionLink } from '@/components/layout/section-link'
 import { StepEdge } from '@/components/layout/step-edge'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { SECTION } from '@/lib/sections'
 import { usePrefersReducedMotion } from '@/lib/browser/use-media-query'
 
@@ -29,12 +29,17 @@ export function Hero() {
           <p className="mb-4 eyebrow text-floodlight md:mb-6">{copy.eyebrow}</p>
           <TypewriterHeadline isPaused={isPaused} />
           <p className="mt-4 max-w-[38ch] text-lead text-chalk/90 md:mt-7">{copy.intro}</p>
-          <Button asChild variant="floodlight" size="large" className="mt-6 md:mt-10">
-            <SectionLink section={SECTION.problem}>
-              {copy.discover}
-              <ArrowDown aria-hidden className="size-5" />
-            </SectionLink>
-          </Button>
+          <SectionLink
+            section={SECTION.problem}
+            className={buttonClass({
+              variant: 'floodlight',
+              size: 'large',
+              className: 'mt-6 md:mt-10',
+            })}
+          >
+            {copy.discover}
+            <ArrowDown aria-hidden className="size-5" />
+          </SectionLink>
         </div>
         <Phone isPaused={isPaused} onPausedChange={setIsPaused} />
       </div>

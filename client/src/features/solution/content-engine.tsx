@@ -1,6 +1,6 @@
 import { Reveal } from '@/components/layout/reveal'
 import { SectionLink } from '@/components/layout/section-link'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { cn } from '@/lib/cn'
 import { SECTION } from '@/lib/sections'
 
@@ -25,9 +25,16 @@ export function ContentEngine() {
             </div>
           ))}
         </dl>
-        <Button asChild variant="floodlight" size="large" className="mt-6 md:mt-12">
-          <SectionLink section={SECTION.contact}>{copy.action}</SectionLink>
-        </Button>
+        <SectionLink
+          section={SECTION.contact}
+          className={buttonClass({
+            variant: 'floodlight',
+            size: 'large',
+            className: 'mt-6 md:mt-12',
+          })}
+        >
+          {copy.action}
+        </SectionLink>
       </Reveal>
       <Reveal delayMs={120}>
         <MatchClock />

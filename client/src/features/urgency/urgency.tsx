@@ -3,7 +3,7 @@ import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { SectionLink } from '@/components/layout/section-link'
 import { SwipeRow } from '@/components/layout/swipe-row'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { SECTION } from '@/lib/sections'
 
 import { copy } from './copy'
@@ -29,9 +29,12 @@ export function Urgency() {
               </li>
             ))}
           </SwipeRow>
-          <Button asChild variant="ink" size="large" className="mt-6 md:mt-12">
-            <SectionLink section={SECTION.contact}>{copy.action}</SectionLink>
-          </Button>
+          <SectionLink
+            section={SECTION.contact}
+            className={buttonClass({ variant: 'ink', size: 'large', className: 'mt-6 md:mt-12' })}
+          >
+            {copy.action}
+          </SectionLink>
         </div>
       </div>
     </Section>

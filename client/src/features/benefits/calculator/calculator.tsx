@@ -2,7 +2,7 @@ import { useState } from 'react'
 
 import { DotMatrix } from '@/components/layout/dot-matrix'
 import { SectionLink } from '@/components/layout/section-link'
-import { Button } from '@/components/ui/button'
+import { buttonClass } from '@/components/ui/button-class'
 import { suggestMessage } from '@/lib/forms/suggested-message'
 import { formatNumber, formatPounds } from '@/lib/numbers'
 import { SECTION } from '@/lib/sections'
@@ -62,14 +62,17 @@ export function Calculator() {
         <Result assumptions={assumptions} />
         <Outcomes assumptions={assumptions} />
         <div className="mt-auto">
-          <Button asChild variant="floodlight" size="large" className="max-sm:w-full">
-            <SectionLink
-              section={SECTION.contact}
-              onClick={() => suggestMessage(copy.message(assumptions))}
-            >
-              {copy.action}
-            </SectionLink>
-          </Button>
+          <SectionLink
+            section={SECTION.contact}
+            onClick={() => suggestMessage(copy.message(assumptions))}
+            className={buttonClass({
+              variant: 'floodlight',
+              size: 'large',
+              className: 'max-sm:w-full',
+            })}
+          >
+            {copy.action}
+          </SectionLink>
           <p className="mt-2 text-label text-haze sm:mt-3">{copy.note}</p>
         </div>
       </div>
