@@ -1,6 +1,6 @@
 import { SwipeRow } from '@/components/layout/swipe-row'
 
-import { Calculator } from '../calculator/calculator'
+import { Calculator } from '@/features/benefits/calculator/calculator'
 import { copy } from './copy'
 import { Dashboard } from './dashboard'
 import { Moderation } from './moderation'
