@@ -4,6 +4,7 @@ import { MemoryRouter } from 'react-router-dom'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { rememberServedFields } from '@/lib/loading/served-fields'
+import { rememberServedScreen } from '@/lib/loading/served-screen'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { testSession } from '@/testing/session'
@@ -73,6 +74,7 @@ describe('the login', () => {
     )
     const screenOfServer = within(served)
     expect(screenOfServer.getByRole('button', { name: 'Log in' })).toBeDisabled()
+    rememberServedScreen(served)
     rememberServedFields(served)
     fireEvent.input(screenOfServer.getByLabelText('Email'), { target: { value: 'ada@' } })
     const password = screenOfServer.getByLabelText('Password')
