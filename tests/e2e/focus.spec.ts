@@ -143,6 +143,7 @@ test.describe('in dialogs', () => {
   test.use({ viewport: { width: 360, height: 740 } })
 
   test('the focus is seen in the menu and in the chat', async ({ page, server }) => {
+    test.slow()
     await settle(page)
     await open(page, `${server.access.url}/imprint`)
     await page.getByRole('button', { name: 'Open menu' }).press('Enter')
