@@ -1,7 +1,3 @@
-import { readSession, writeSession } from './browser-storage'
-
-const STORAGE_KEY = 'scroll_positions'
-
 /** The most entries of the history whose positions are kept. */
 const LIMIT = 50
 
@@ -13,18 +9,22 @@ function isFreshDocument() {
   return (navigation as PerformanceNavigationTiming | undefined)?.type === 'navigate'
 }
 
+/** The state of an entry of the history: the router's, and the positions. No storage, which visitors are asked about. */
+interface EntryState {
+  scrollPositions?: [string, number][]
+}
+
 function stored() {
-  if (positions) return positions
-  try {
-    positions = new Map(JSON.parse(readSession(STORAGE_KEY) ?? '[]') as [string, number][])
-  } catch {
-    positions = new Map()
-  }
+  positions ??= new Map((window.history.state as EntryState | null)?.scrollPositions ?? [])
   return positions
 }
 
 function store() {
-  writeSession(STORAGE_KEY, JSON.stringify([...stored()].slice(-LIMIT)))
+  const scrollPositions = [...stored()].slice(-LIMIT)
+  window.history.replaceState(
+    { ...(window.history.state as EntryState | null), scrollPositions },
+    '',
+  )
 }
 
 /** Notes how far the page is scrolled in the history's entry called `entry`, until the returned function is called. */
