@@ -33,10 +33,12 @@ export function watchScroll(entry: string) {
   window.history.scrollRestoration = 'manual'
   const note = () => void stored().set(entry, window.scrollY)
   window.addEventListener('scroll', note, { passive: true })
-  window.addEventListener('pagehide', store)
+  // When the page is left it is too late: a reload takes the entry as it was before.
+  window.addEventListener('scrollend', store)
+  if (stored().size > 0) store()
   return () => {
     window.removeEventListener('scroll', note)
-    window.removeEventListener('pagehide', store)
+    window.removeEventListener('scrollend', store)
   }
 }
 
