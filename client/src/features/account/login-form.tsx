@@ -1,6 +1,6 @@
 import { zodResolver } from '@hookform/resolvers/zod'
 import { ArrowLeft } from 'lucide-react'
-import { useLayoutEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useForm } from 'react-hook-form'
 import { Link } from 'react-router-dom'
 import * as z from 'zod/mini'
@@ -8,7 +8,7 @@ import * as z from 'zod/mini'
 import { Button } from '@/components/ui/button'
 import { TextField } from '@/components/ui/field'
 import { PasswordField } from '@/components/ui/password-field'
-import { draftOf } from '@/lib/forms/drafts'
+import { draftOf, forgetDraft } from '@/lib/forms/drafts'
 import { takeServedField } from '@/lib/loading/served-fields'
 import { useIsLive } from '@/lib/loading/use-is-live'
 import { messages } from '@/lib/notices/messages'
@@ -63,6 +63,7 @@ export function LoginForm({ isVerified, onSignedIn }: LoginFormProps) {
   const { setValue } = form
   const isLive = useIsLive()
   const formRef = useRef<HTMLFormElement>(null)
+  useEffect(() => forgetDraft(DRAFT), [])
 
   useLayoutEffect(() => {
     for (const name of ['email', 'password'] as const) {

@@ -5,7 +5,7 @@ import { Link } from 'react-router-dom'
 
 import { cn } from '@/lib/cn'
 import { CHAT, MOBILE_BREAKPOINT } from '@/lib/constants'
-import { draftOf } from '@/lib/forms/drafts'
+import { draftOf, forgetDraft } from '@/lib/forms/drafts'
 
 import { retryLabel } from './ask'
 import { copy, greeting } from './copy'
@@ -32,6 +32,7 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
   const [draft, setDraft] = useState(() => String(draftOf(DRAFT)?.message ?? ''))
   const panelRef = useRef<HTMLDivElement>(null)
   const inputRef = useRef<HTMLInputElement>(null)
+  useEffect(() => forgetDraft(DRAFT), [])
 
   useEffect(() => {
     if (!isOpen) clearFailure()
