@@ -60,6 +60,11 @@ export const cookies = {
         'A random token that is sent with a form, to prevent misuse. In session storage, which ends with the tab.',
     },
     {
+      names: ['drafts', 'reloaded_at'],
+      purpose:
+        'If the page has to be loaded again while you write: what you had written, without passwords, until its form has it again, and the time. In session storage, too.',
+    },
+    {
       names: ['contact_submissions', 'job_application'],
       purpose: 'The times at which you sent a form, so that it cannot be sent too often.',
     },
