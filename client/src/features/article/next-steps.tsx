@@ -3,6 +3,7 @@ import { Link } from 'react-router-dom'
 import { SectionLink } from '@/components/layout/section-link'
 import { buttonClass } from '@/components/ui/button-class'
 import { ImageWithFallback, PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
+import { postTitle } from '@/lib/content/post-title'
 import { CARD_WIDTHS } from '@/lib/pictures'
 import { SECTION } from '@/lib/sections'
 import { storedPicture } from '@/lib/supabase/storage-url'
@@ -67,7 +68,7 @@ function NextCard({ title, category, image_url, link }: NextArticle) {
         <p className="eyebrow text-pitch sm:mt-4">{category}</p>
         <h3 className="mt-1 text-subheading">
           <Link to={link} className="group-hover:text-pitch after:absolute after:inset-0">
-            {title}
+            {postTitle({ title, link })}
           </Link>
         </h3>
       </div>
