@@ -22,7 +22,6 @@ export function SwipeRow({ label, className, isOrdered, children }: SwipeRowProp
   return (
     <List
       aria-label={label}
-
       tabIndex={isPhone ? 0 : undefined}
       className={cn('focus-inset max-md:swipe-row', className)}
     >

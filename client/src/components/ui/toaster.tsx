@@ -79,7 +79,7 @@ function Toast({ notice: { id, serial, kind, title, description } }: { notice: N
         type="button"
         aria-label="Close notification"
         onClick={() => dismiss(id)}
-        className="-my-1.5 grid size-10 shrink-0 place-items-center rounded-sm -outline-offset-4"
+        className="-my-1.5 grid size-10 shrink-0 place-items-center rounded-sm focus-inside"
       >
         <X aria-hidden className="size-4" />
       </button>
