@@ -30,16 +30,12 @@ const EXPERTS = { title: 'What experts say', page: '/#testimonials' }
 const JOURNEY = { title: 'Our journey', page: '/about' }
 const JOBS = { title: 'Open roles', page: '/careers#jobs' }
 
-const people = () =>
+const people = (more = '') =>
   readAsVisitor<Person>(
     'testimonials',
-    'select=name,title,role,about,visible_on_pages&is_visible=is.true',
+    `select=name,title,role,about,visible_on_pages&is_visible=is.true${more}`,
   )
-const leaders = () =>
-  readAsVisitor<Person>(
-    'testimonials',
-    `select=name,title,role,about,visible_on_pages&is_visible=is.true&visible_on_pages=cs.${encodeURIComponent('{"about us"}')}&order=id`,
-  )
+const leaders = () => people(`&visible_on_pages=cs.${encodeURIComponent('{"about us"}')}&order=id`)
 const events = () =>
   readAsVisitor<Event>('timeline_events', 'select=period,title,description&order=order_index')
 const openings = () =>

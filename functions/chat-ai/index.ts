@@ -43,16 +43,13 @@ interface Knowledge {
 
 /** Returns what the site says about a question; null if it says nothing. */
 async function lookUp(question: string): Promise<Knowledge | null> {
-  const [answer, [best, ...others]] = await Promise.all([
-    answerFromTables(question),
-    find(question),
-  ])
-  const passages = best === undefined ? [] : [best, ...others]
+  const [answer, passages] = await Promise.all([answerFromTables(question), find(question)])
   if (answer !== null) {
     // Not under the question: what visitors write is no part of the instructions.
     const told = answer.sources.slice(0, 1).map((source) => ({ ...source, body: answer.text }))
     return { answer, grounding: [...told, ...passages] }
   }
+  const [best, ...others] = passages
   return best === undefined ? null : { answer: compose([best, ...others]), grounding: passages }
 }
 
