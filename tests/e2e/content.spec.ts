@@ -92,8 +92,8 @@ for (const shown of ROWS) {
 test('titles that are missing blank nothing', async ({ page, server }) => {
   await settle(page)
   await page.route('**/rest/v1/blog_posts*', async (route) => {
-    const answer = await route.fetch()
-    const rows = (await answer.json()) as object | object[]
+    const response = await route.fetch()
+    const rows = (await response.json()) as object | object[]
     const without = (row: object) => ({ ...row, title: null })
     await route.fulfill({ json: Array.isArray(rows) ? rows.map(without) : without(rows) })
   })

@@ -3,8 +3,8 @@ import type { Page } from '@playwright/test'
 import { expect, test } from './fixtures.ts'
 import { expectSound, SCREENS, settle } from './support.ts'
 
-/** Answers requests of the API in place of the server; the other requests go through. */
-function answer(page: Page, path: string, status: number, json: object) {
+/** Responds to requests of the API in place of the server; the other requests go through. */
+function respond(page: Page, path: string, status: number, json: object) {
   return page.route(`**${path}*`, (route) =>
     route.request().method() === 'OPTIONS' ? route.fallback() : route.fulfill({ status, json }),
   )
@@ -56,7 +56,7 @@ for (const viewport of SCREENS) {
       await expect(page.locator('#blog').getByRole('article').first()).toBeVisible()
     })
 
-    test('slow answers hold their places', async ({ page, server }) => {
+    test('slow responses hold their places', async ({ page, server }) => {
       const pending: (() => void)[] = []
       let isReleased = false
       await page.route('**/rest/v1/job_openings*', async (route) => {
@@ -76,7 +76,7 @@ for (const viewport of SCREENS) {
       page,
       server,
     }) => {
-      await answer(page, '/functions/v1/contact-notification', 500, { error: 'no' })
+      await respond(page, '/functions/v1/contact-notification', 500, { error: 'no' })
       await page.goto(`${server.access.url}/#contact`)
       const form = await fillContact(page)
       await expect(page.getByText('Something went wrong')).toBeVisible()
@@ -84,7 +84,7 @@ for (const viewport of SCREENS) {
       await expectSound(page, '#contact')
 
       await page.unroute('**/functions/v1/contact-notification*')
-      await answer(page, '/functions/v1/contact-notification', 200, { success: true })
+      await respond(page, '/functions/v1/contact-notification', 200, { success: true })
       await form.getByRole('button', { name: 'Book a demo' }).click()
       await expect(page.getByText('Message received!')).toBeVisible()
       await expect(form.getByLabel('Company')).toHaveValue('')
@@ -94,7 +94,7 @@ for (const viewport of SCREENS) {
       page,
       server,
     }) => {
-      await answer(page, '/functions/v1/contact-notification', 400, { error: 'no' })
+      await respond(page, '/functions/v1/contact-notification', 400, { error: 'no' })
       await page.goto(`${server.access.url}/careers`)
       await page.locator('#job-application').scrollIntoViewIfNeeded()
       const form = page.getByRole('form', { name: 'Apply for a Position' })
@@ -114,7 +114,7 @@ for (const viewport of SCREENS) {
 
     test('the newsletter tells its failures apart', async ({ page, server }) => {
       const insert = '/rest/v1/newsletter_subscriptions'
-      await answer(page, insert, 401, { code: 'PGRST301', message: 'no' })
+      await respond(page, insert, 401, { code: 'PGRST301', message: 'no' })
       await page.goto(`${server.access.url}/imprint`)
       await subscribe(page, 'fan@club.example')
       await expect(
@@ -129,7 +129,7 @@ for (const viewport of SCREENS) {
     })
 
     test('a chat without its function apologises and tries again', async ({ page, server }) => {
-      await answer(page, '/functions/v1/chat-ai', 500, {})
+      await respond(page, '/functions/v1/chat-ai', 500, {})
       await page.goto(`${server.access.url}/imprint`)
       await page.getByRole('button', { name: /^Open chat/ }).click()
       await page.getByPlaceholder('Type your message...').fill('Anybody?')
@@ -141,7 +141,7 @@ for (const viewport of SCREENS) {
       await expect(retry).toBeVisible()
       await expectSound(page, '[role=dialog]')
       await page.unroute('**/functions/v1/chat-ai*')
-      await answer(page, '/functions/v1/chat-ai', 200, { response: '**Here** I am.' })
+      await respond(page, '/functions/v1/chat-ai', 200, { response: '**Here** I am.' })
       await retry.click()
       await expect(page.getByText('Here', { exact: true })).toBeVisible()
     })
@@ -150,7 +150,7 @@ for (const viewport of SCREENS) {
 
 test('an article that cannot be read keeps its title', async ({ page, server }) => {
   await settle(page)
-  await answer(page, '/rest/v1/blog_posts', 500, { code: 'XX000', message: 'no' })
+  await respond(page, '/rest/v1/blog_posts', 500, { code: 'XX000', message: 'no' })
   await page.goto(`${server.access.url}/blog/beyond-ads`)
   await expect(page.getByText('Failed to load blog content')).toBeVisible()
   await expect(page.getByRole('heading', { level: 1, name: 'Beyond Ads' })).toBeVisible()

@@ -40,8 +40,8 @@ function readHead(html: string | null): Head {
 }
 
 async function served(page: Page, url: string) {
-  const answer = await page.request.get(url)
-  return { status: answer.status(), head: await page.evaluate(readHead, await answer.text()) }
+  const response = await page.request.get(url)
+  return { status: response.status(), head: await page.evaluate(readHead, await response.text()) }
 }
 
 const ROUTES = [

@@ -101,9 +101,9 @@ test("an admin's edit shows when the visitor comes back to the page", async ({ p
 
 test('pictures and the demo video come from the buckets', async ({ page, server }) => {
   const files = new Map<string, number>()
-  page.on('response', (answer) => {
-    const { pathname } = new URL(answer.url())
-    if (pathname.startsWith('/storage/v1/')) files.set(pathname, answer.status())
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url())
+    if (pathname.startsWith('/storage/v1/')) files.set(pathname, response.status())
   })
   await page.goto(server.access.url)
   const portrait = page.locator('#testimonials img').first()
@@ -144,8 +144,8 @@ for (const size of [
   })
 
 test('an unknown path is a page that says so, with status 404', async ({ page, server }) => {
-  const answer = await page.goto(`${server.access.url}/no/such/page`)
-  expect(answer?.status()).toBe(404)
+  const response = await page.goto(`${server.access.url}/no/such/page`)
+  expect(response?.status()).toBe(404)
   await expect(page.getByText('Oops! Page not found')).toBeVisible()
   await page.getByRole('link', { name: 'Return to Home' }).click()
   await expect(page).toHaveURL(`${server.access.url}/`)

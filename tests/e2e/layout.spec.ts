@@ -173,8 +173,8 @@ test('an article is printed as an article', async ({ page, server }) => {
 
 test('the demo’s video is no larger than the phone that shows it', async ({ request, server }) => {
   for (const file of ['demo-20250514.webm', 'demo-20250514.mp4']) {
-    const answer = await request.get(`${server.access.url}/storage/v1/object/public/app/${file}`)
-    expect(answer.status()).toBe(200)
-    expect((await answer.body()).byteLength, file).toBeLessThanOrEqual(VIDEO_LIMIT)
+    const response = await request.get(`${server.access.url}/storage/v1/object/public/app/${file}`)
+    expect(response.status()).toBe(200)
+    expect((await response.body()).byteLength, file).toBeLessThanOrEqual(VIDEO_LIMIT)
   }
 })

@@ -14,16 +14,16 @@ const CLIENT = /\/assets\/supabase-[^/]+\.js$/
 
 /** Records the scripts that the page loads. */
 function scriptsOf(page: Page) {
-  const answers: Response[] = []
-  page.on('response', (answer) => {
-    if (new URL(answer.url()).pathname.endsWith('.js')) answers.push(answer)
+  const responses: Response[] = []
+  page.on('response', (response) => {
+    if (new URL(response.url()).pathname.endsWith('.js')) responses.push(response)
   })
   return {
     /** Returns the total size of the scripts whose URLs match, in KiB as gzip makes them. */
     weight: async (fits: (url: string) => boolean = () => true) => {
-      const files = new Map(answers.map((answer) => [answer.url(), answer]))
-      const bodies = [...files.values()].filter((answer) => fits(answer.url()))
-      const sizes = bodies.map(async (answer) => gzipSync(await answer.body()).length)
+      const files = new Map(responses.map((response) => [response.url(), response]))
+      const bodies = [...files.values()].filter((response) => fits(response.url()))
+      const sizes = bodies.map(async (response) => gzipSync(await response.body()).length)
       return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) / 1024
     },
   }

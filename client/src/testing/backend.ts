@@ -4,8 +4,8 @@ import type { Database } from '@/lib/supabase/database.types'
 
 type Tables = Database['public']['Tables']
 
-/** What a table answers: its rows, or a failure. */
-type Answer = readonly object[] | 'failure'
+/** What a table responds with: its rows, or a failure. */
+type TableResponse = readonly object[] | 'failure'
 
 /** The requests to the backend: method, table and query of each. */
 interface RecordedRequest {
@@ -22,7 +22,7 @@ function json(body: unknown, status: number) {
   })
 }
 
-function answerRead(rows: readonly object[], request: Request) {
+function respondToRead(rows: readonly object[], request: Request) {
   const isSingle = request.headers.get('accept')?.includes('vnd.pgrst.object')
   if (!isSingle) return json(rows, 200)
   return rows.length === 1
@@ -30,20 +30,20 @@ function answerRead(rows: readonly object[], request: Request) {
     : json({ code: 'PGRST116', message: 'not one row', details: null, hint: null }, 406)
 }
 
-/** Answers requests that are not for a table; called with the request's body. */
+/** Responds to requests that are not for a table; called with the request's body. */
 type Handler = (body: unknown) => Response | Promise<Response>
 
 /** By the last part of the path: a function's name, an RPC's, `token` or `logout` of auth. */
 type Handlers = Record<string, Handler>
 
-export { json as jsonAnswer }
+export { json as jsonResponse }
 
 /**
  * Stands in for the backend behind `fetch`, so that the real client runs. Tables that are not named are
  * empty. Returns the requests.
  */
 export function stubBackend(
-  tables: Partial<Record<keyof Tables, Answer>> = {},
+  tables: Partial<Record<keyof Tables, TableResponse>> = {},
   others: Handlers = {},
 ) {
   const requests: RecordedRequest[] = []
@@ -57,10 +57,10 @@ export function stubBackend(
     const other = others[table]
     if (other) return other(body)
     if (request.method !== 'GET') return new Response(null, { status: 201 })
-    const answer = tables[table as keyof Tables] ?? []
-    return answer === 'failure'
+    const response = tables[table as keyof Tables] ?? []
+    return response === 'failure'
       ? json({ code: 'XX000', message: 'failed', details: null, hint: null }, 500)
-      : answerRead(answer, request)
+      : respondToRead(response, request)
   })
   return requests
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { rememberServedFields } from '@/lib/loading/served-fields'
 import { rememberServedScreen } from '@/lib/loading/served-screen'
 import { getSupabase } from '@/lib/supabase/get-supabase'
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { testSession } from '@/testing/session'
 import { user } from '@/testing/user'
 import { visit } from '@/testing/visit'
@@ -18,10 +18,10 @@ import { isPasswordOld, loadProfile, securityLevel } from './profile'
 const PROFILE = { email: 'ada@club.example', full_name: 'Ada Quist', avatar_url: null }
 const ROLES = [{ role: 'admin' }, { role: 'staff' }]
 
-const answers = (over: Record<string, () => Response> = {}) => ({
-  token: () => jsonAnswer(testSession(), 200),
+const responses = (over: Record<string, () => Response> = {}) => ({
+  token: () => jsonResponse(testSession(), 200),
   logout: () => new Response(null, { status: 204 }),
-  validate_session_integrity: () => jsonAnswer(true, 200),
+  validate_session_integrity: () => jsonResponse(true, 200),
   ...over,
 })
 
@@ -32,7 +32,7 @@ async function logIn() {
 }
 
 async function openCard(over?: Record<string, () => Response>) {
-  stubBackend({ profiles: [PROFILE], user_roles: ROLES }, answers(over))
+  stubBackend({ profiles: [PROFILE], user_roles: ROLES }, responses(over))
   const { auth } = await getSupabase()
   await auth.signInWithPassword({ email: 'ada@club.example', password: 'kick-off' })
   visit('/auth')
@@ -41,12 +41,12 @@ async function openCard(over?: Record<string, () => Response>) {
 
 describe('the login', () => {
   afterEach(async () => {
-    stubBackend({}, answers())
+    stubBackend({}, responses())
     await (await getSupabase()).auth.signOut()
   })
 
   it('signs in and leads to the home page', async () => {
-    const requests = stubBackend({ profiles: [PROFILE], user_roles: ROLES }, answers())
+    const requests = stubBackend({ profiles: [PROFILE], user_roles: ROLES }, responses())
     visit('/auth')
     await logIn()
     expect(await screen.findByText('Successfully logged in!')).toBeInTheDocument()
@@ -107,7 +107,7 @@ describe('the login', () => {
 
   it('says why it refuses', async () => {
     const refusal = { code: 'invalid_credentials', msg: 'Invalid login credentials' }
-    stubBackend({}, answers({ token: () => jsonAnswer(refusal, 400) }))
+    stubBackend({}, responses({ token: () => jsonResponse(refusal, 400) }))
     visit('/auth')
     await logIn()
     const text = 'Invalid email or password. Please check your credentials and try again.'
@@ -127,7 +127,7 @@ describe('the login', () => {
 describe('the profile card', () => {
   beforeEach(() => void vi.spyOn(console, 'error').mockReturnValue())
   afterEach(async () => {
-    stubBackend({}, answers())
+    stubBackend({}, responses())
     await (await getSupabase()).auth.signOut()
   })
 
@@ -164,7 +164,7 @@ describe('the profile card', () => {
   })
 
   it('says where signing out fails', async () => {
-    await openCard({ logout: () => jsonAnswer({ msg: 'down' }, 500) })
+    await openCard({ logout: () => jsonResponse({ msg: 'down' }, 500) })
     await user.click(screen.getByRole('button', { name: 'Logout' }))
     expect(await screen.findByText('Error logging out')).toBeInTheDocument()
   })

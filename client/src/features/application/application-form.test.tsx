@@ -2,7 +2,7 @@ import { fireEvent, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
 import { csrfToken } from '@/lib/forms/csrf-token'
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { stubIntersection } from '@/testing/intersection'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
@@ -17,8 +17,8 @@ const ROLES = [
   { id: 'r2', title: 'Physio' },
 ]
 
-function openForm(roleId?: string, answer = () => jsonAnswer({ ok: true }, 200)) {
-  const requests = stubBackend({ job_openings: ROLES }, { 'contact-notification': answer })
+function openForm(roleId?: string, respond = () => jsonResponse({ ok: true }, 200)) {
+  const requests = stubBackend({ job_openings: ROLES }, { 'contact-notification': respond })
   renderFeature(<ApplicationForm choice={roleId === undefined ? undefined : { roleId }} />)
   return requests.filter.bind(requests, ({ table }) => table === 'contact-notification')
 }
@@ -87,7 +87,7 @@ describe('the application form', () => {
 
   it('keeps the values where sending fails', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
-    openForm(undefined, () => jsonAnswer({ error: 'closed' }, 500))
+    openForm(undefined, () => jsonResponse({ error: 'closed' }, 500))
     await apply()
     expect(
       await screen.findByText('Failed to submit application. Please try again later.'),

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 
 import { AUTH_STORAGE_KEY } from '@/lib/session/auth-storage'
 import { supabase } from '@/lib/supabase/client'
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { testSession } from '@/testing/session'
 import { user } from '@/testing/user'
@@ -15,7 +15,7 @@ it('goes out in the name of who is signed in', async () => {
   const session = testSession()
   vi.spyOn(supabase.auth, 'getSession').mockResolvedValue({ data: { session }, error: null })
   localStorage.setItem(AUTH_STORAGE_KEY, JSON.stringify(session))
-  const accept = () => jsonAnswer({ ok: true }, 200)
+  const accept = () => jsonResponse({ ok: true }, 200)
   const requests = stubBackend({}, { 'contact-notification': accept })
   renderFeature(<ApplicationForm choice={undefined} />)
   await waitFor(() => expect(screen.queryByText('Login here')).toBeNull())

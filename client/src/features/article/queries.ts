@@ -7,7 +7,7 @@ import { nextOf } from './articles'
 /** PostgREST's code for a read of one row that found none. */
 const NOT_FOUND = 'PGRST116'
 
-/** The backend answered with an error, as opposed to anything that broke on the way. */
+/** The backend responded with an error, as opposed to anything that broke on the way. */
 export class ArticleFetchError extends Error {
   /** Whether there is no such article, or none any more. */
   readonly isGone: boolean
@@ -47,7 +47,7 @@ async function loadOthers(link: string) {
   const supabase = await getSupabase()
   const { data, error } = await supabase
     .from('blog_posts')
-    .select('title, category, description, image_url, link')
+    .select('title, category, image_url, link')
     .eq('is_visible', true)
     .neq('link', link)
     .order('id', { ascending: true })

@@ -2,7 +2,7 @@ import { act, screen, waitFor, within } from '@testing-library/react'
 import { useState } from 'react'
 import { describe, expect, it, vi } from 'vitest'
 
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
@@ -19,7 +19,7 @@ const QUESTIONS = [
 
 type Answer = () => Response | Promise<Response>
 
-const reply = (body: object) => () => jsonAnswer(body, 200)
+const reply = (body: object) => () => jsonResponse(body, 200)
 
 function Chat() {
   const [isOpen, setIsOpen] = useState(false)
@@ -137,8 +137,8 @@ describe('the chat', () => {
 
   it('says so where the function fails, and puts the next reply in the place of that', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
-    const answers: Answer[] = [() => jsonAnswer({}, 500), reply({ response: 'Here I am.' })]
-    const chatRequests = await openChat(() => answers.shift()?.() ?? jsonAnswer({}, 500))
+    const answers: Answer[] = [() => jsonResponse({}, 500), reply({ response: 'Here I am.' })]
+    const chatRequests = await openChat(() => answers.shift()?.() ?? jsonResponse({}, 500))
     await say('Anybody?')
     const apology =
       "I'm sorry, I'm having trouble connecting right now. Please try again later or contact our support team if the issue persists."

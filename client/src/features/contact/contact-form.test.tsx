@@ -2,16 +2,16 @@ import { fireEvent, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
 import { csrfToken } from '@/lib/forms/csrf-token'
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
 import { ContactForm } from './contact-form'
 
-const accept = () => jsonAnswer({ ok: true }, 200)
+const accept = () => jsonResponse({ ok: true }, 200)
 
-function openForm(answer: () => Response | Promise<Response> = accept) {
-  const requests = stubBackend({}, { 'contact-notification': answer })
+function openForm(respond: () => Response | Promise<Response> = accept) {
+  const requests = stubBackend({}, { 'contact-notification': respond })
   renderFeature(<ContactForm />)
   return requests.filter.bind(requests, ({ table }) => table === 'contact-notification')
 }
@@ -66,13 +66,13 @@ describe('the contact form', () => {
   })
 
   it('is busy while it sends', async () => {
-    let answer: (response: Response) => void = () => {}
-    openForm(() => new Promise((resolve) => (answer = resolve)))
+    let respond: (response: Response) => void = () => {}
+    openForm(() => new Promise((resolve) => (respond = resolve)))
     await fill({})
     await press()
     const button = await screen.findByRole('button', { name: 'Submitting...' })
     expect(button).toBeDisabled()
-    answer(accept())
+    respond(accept())
     expect(await screen.findByRole('button', { name: 'Book a demo' })).toBeEnabled()
   })
 
@@ -97,7 +97,7 @@ describe('the contact form', () => {
 
   it('keeps the values where sending fails', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
-    openForm(() => jsonAnswer({ error: 'closed' }, 500))
+    openForm(() => jsonResponse({ error: 'closed' }, 500))
     const token = csrfToken()
     await fill({})
     await press()

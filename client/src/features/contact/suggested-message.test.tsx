@@ -2,7 +2,7 @@ import { act, screen } from '@testing-library/react'
 import { expect, it } from 'vitest'
 
 import { suggestMessage } from '@/lib/forms/suggested-message'
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
@@ -11,7 +11,7 @@ import { Contact } from './contact'
 const message = () => screen.getByLabelText<HTMLTextAreaElement>(/^Message/)
 
 function open() {
-  const accept = () => jsonAnswer({ ok: true }, 200)
+  const accept = () => jsonResponse({ ok: true }, 200)
   const requests = stubBackend({ settings: [] }, { 'contact-notification': accept })
   renderFeature(<Contact />)
   return requests

@@ -1,7 +1,7 @@
 import { screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { user } from '@/testing/user'
 import { visit } from '@/testing/visit'
 
@@ -24,7 +24,7 @@ const form = () => screen.findByRole('heading', { name: 'Password Protected' })
 const stubKnownPassword = () =>
   stubBackend(
     { settings: on },
-    { token: () => jsonAnswer(SESSION, 200), logout: () => new Response(null, { status: 204 }) },
+    { token: () => jsonResponse(SESSION, 200), logout: () => new Response(null, { status: 204 }) },
   )
 
 /** Returns the time at which the page first has the text, in milliseconds of the tests' clock. */
@@ -114,7 +114,7 @@ describe('the password gate', () => {
       error_code: 'invalid_credentials',
       msg: 'Invalid login credentials',
     }
-    stubBackend({ settings: on }, { token: () => jsonAnswer(refusal, 400) })
+    stubBackend({ settings: on }, { token: () => jsonResponse(refusal, 400) })
     visit('/password')
     await enter('wrong')
     expect(await screen.findByText('Access Denied')).toBeInTheDocument()
@@ -125,7 +125,7 @@ describe('the password gate', () => {
 
   it('says so where the password cannot be checked', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
-    stubBackend({ settings: on }, { token: () => jsonAnswer({ msg: 'down' }, 500) })
+    stubBackend({ settings: on }, { token: () => jsonResponse({ msg: 'down' }, 500) })
     visit('/password')
     await enter('right')
     expect(

@@ -34,14 +34,14 @@ async function end({ access_token }: TokenResponse) {
  * Throws if that cannot be found out.
  */
 export async function isSitePassword(password: string) {
-  const answer = await post('token?grant_type=password', backend.key, {
+  const response = await post('token?grant_type=password', backend.key, {
     email: GATE.account,
     password,
   })
-  if (answer.ok) {
-    await end((await answer.json()) as TokenResponse)
+  if (response.ok) {
+    await end((await response.json()) as TokenResponse)
     return true
   }
-  if (answer.status === 400) return false
-  throw new Error(`The password could not be checked: status ${answer.status}`)
+  if (response.status === 400) return false
+  throw new Error(`The password could not be checked: status ${response.status}`)
 }

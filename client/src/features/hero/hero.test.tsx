@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
@@ -26,8 +26,8 @@ describe('the headline', () => {
 
   it.each([['an empty table', []] as const, ['a failing backend', 'failure'] as const])(
     'falls back to its own phrases on %s',
-    async (_case, answer) => {
-      stubBackend({ hero_headlines: answer })
+    async (_case, rows) => {
+      stubBackend({ hero_headlines: rows })
       renderFeature(<Hero />)
       expect(
         await screen.findByText(FALLBACK_HEADLINES[0] ?? '', { selector: '.sr-only' }),
@@ -38,15 +38,15 @@ describe('the headline', () => {
 
 it('begins without the stored headlines if they load slowly', async () => {
   vi.useFakeTimers()
-  let answer: (response: Response) => void = () => undefined
-  stubBackend({}, { hero_headlines: () => new Promise((resolve) => (answer = resolve)) })
+  let respond: (response: Response) => void = () => undefined
+  stubBackend({}, { hero_headlines: () => new Promise((resolve) => (respond = resolve)) })
   renderFeature(<Hero />)
   const headline = (text: string) => screen.queryByText(text, { selector: '.sr-only' })
   await act(() => vi.advanceTimersByTimeAsync(1499))
   expect(headline(FALLBACK_HEADLINES[0] ?? '')).toBeNull()
   await act(() => vi.advanceTimersByTimeAsync(1))
   expect(headline(FALLBACK_HEADLINES[0] ?? '')).toBeInTheDocument()
-  answer(jsonAnswer([{ headline: 'Late, but here' }], 200))
+  respond(jsonResponse([{ headline: 'Late, but here' }], 200))
   await act(() => vi.advanceTimersByTimeAsync(100))
   expect(headline('Late, but here')).toBeInTheDocument()
 })

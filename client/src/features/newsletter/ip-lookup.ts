@@ -26,13 +26,13 @@ export async function lookUpIp(): Promise<string | null> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(), IP_LOOKUP.timeoutMs)
   try {
-    const answer = await fetch(IP_LOOKUP.url, {
+    const response = await fetch(IP_LOOKUP.url, {
       // Makes the browser send "Cache-Control: no-cache" without the preflight that a custom header would need.
       cache: 'no-store',
       credentials: 'omit',
       signal: limit.signal,
     })
-    const body: unknown = await answer.json()
+    const body: unknown = await response.json()
     const ip = typeof body === 'object' && body !== null && 'ip' in body ? body.ip : null
     return isIpAddress(ip) ? ip : null
   } catch {

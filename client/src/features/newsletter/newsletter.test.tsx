@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 
@@ -12,7 +12,7 @@ import PopupDialog from './popup-dialog'
 type Insert = () => Response | Promise<Response>
 
 const accept: Insert = () => new Response(null, { status: 201 })
-const refuse = (code: string) => () => jsonAnswer({ code, message: 'no' }, 409)
+const refuse = (code: string) => () => jsonResponse({ code, message: 'no' }, 409)
 
 function open(form: 'footer' | 'popup', insert: Insert = accept, onClose = vi.fn()) {
   const Form = form === 'footer' ? FooterForm : PopupDialog
@@ -22,7 +22,7 @@ function open(form: 'footer' | 'popup', insert: Insert = accept, onClose = vi.fn
 }
 
 let address: unknown
-const ip = () => jsonAnswer({ ip: address }, 200)
+const ip = () => jsonResponse({ ip: address }, 200)
 
 const email = () => screen.getByLabelText<HTMLInputElement>('Email address')
 

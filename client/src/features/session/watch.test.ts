@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { noticeStore, type Notice } from '@/lib/notices/notify'
 import { isCompleteSession } from '@/lib/session/session-integrity'
 import { getSupabase } from '@/lib/supabase/get-supabase'
-import { jsonAnswer, stubBackend } from '@/testing/backend'
+import { jsonResponse, stubBackend } from '@/testing/backend'
 import { testSession } from '@/testing/session'
 
 import { minutesUntilEnd, watchSession } from './watch'
@@ -19,7 +19,7 @@ let disconnect: () => void
 let stop: (() => void) | undefined
 
 async function watch(
-  integrity: () => Response = () => jsonAnswer(true, 200),
+  integrity: () => Response = () => jsonResponse(true, 200),
   session = testSession(),
 ) {
   stubBackend(
@@ -97,14 +97,14 @@ describe('the watch over a session', () => {
   })
 
   it('ends a session that the server does not accept', async () => {
-    const signOut = await watch(() => jsonAnswer(false, 200))
+    const signOut = await watch(() => jsonResponse(false, 200))
     await vi.waitFor(() => expect(signOut).toHaveBeenCalledOnce())
     expect(titles()).toEqual([ENDED])
   })
 
   it('lets it go on where the server cannot be asked', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
-    const signOut = await watch(() => jsonAnswer({ code: 'XX000', message: 'down' }, 500))
+    const signOut = await watch(() => jsonResponse({ code: 'XX000', message: 'down' }, 500))
     await vi.advanceTimersByTimeAsync(MINUTE)
     expect(signOut).not.toHaveBeenCalled()
   })

@@ -10,10 +10,10 @@ export async function submitRecord(
   record: { id: string } & Record<string, string | null>,
 ) {
   const supabase = await getSupabase()
-  const answer = await supabase.functions.invoke<unknown>(FUNCTION_NAME, {
+  const response = await supabase.functions.invoke<unknown>(FUNCTION_NAME, {
     body: { record, csrf_token: csrfToken(), type },
   })
-  if (answer.error) throw answer.error as Error
+  if (response.error) throw response.error as Error
 }
 
 /** Returns an identity for a record (a version 4 UUID), so that one that is sent twice is kept once. */

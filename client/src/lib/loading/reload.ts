@@ -6,16 +6,16 @@ const STORAGE_KEY = 'reloaded_at'
 /** How long no second reload is made by itself, in milliseconds. */
 const PAUSE_MS = 60_000
 
-/** How long an answer of the site's server is waited for, in milliseconds. */
+/** How long a response of the site's server is waited for, in milliseconds. */
 const PATIENCE_MS = 5000
 
-/** Reports whether the site's server answers. A browser that is online may have no way to it. */
+/** Reports whether the site's server responds. A browser that is online may have no way to it. */
 export async function isServerReachable() {
   if (!navigator.onLine) return false
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS)
-    const answer = await fetch('/', { method: 'HEAD', cache: 'no-store', signal })
-    return answer.ok
+    const response = await fetch('/', { method: 'HEAD', cache: 'no-store', signal })
+    return response.ok
   } catch {
     return false
   }

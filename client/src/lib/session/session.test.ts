@@ -20,7 +20,7 @@ async function openPage() {
   return { ...renderHook(useSession), currentUserId }
 }
 
-function authAnswering(answer: object) {
+function authResponding(answer: object) {
   client.get.mockReturnValue({
     auth: { getSession: () => Promise.resolve(answer), onAuthStateChange: vi.fn() },
   })
@@ -29,7 +29,7 @@ function authAnswering(answer: object) {
 beforeEach(() => void error.mockReset())
 
 it('knows who is signed in', async () => {
-  authAnswering({ data: { session: testSession() }, error: null })
+  authResponding({ data: { session: testSession() }, error: null })
   const { result, currentUserId } = await openPage()
   await waitFor(() => expect(result.current?.user.email).toBe('ada@club.example'))
   expect(currentUserId()).toBe('user-1')
@@ -37,7 +37,7 @@ it('knows who is signed in', async () => {
 })
 
 it('says when the session cannot be read, and shows the page to a visitor', async () => {
-  authAnswering({ data: { session: null }, error: new Error('unreadable') })
+  authResponding({ data: { session: null }, error: new Error('unreadable') })
   const { result } = await openPage()
   await waitFor(() => expect(result.current).toBeNull())
   expect(error).toHaveBeenCalledWith(messages.session.unreadable)

@@ -4,7 +4,7 @@ import { AUTH_STORAGE_KEY } from '@/lib/session/auth-storage'
 import { supabase } from './client'
 
 /** Answers every request with `body`. Returns the requests. */
-function answerWith(body: unknown) {
+function respondWith(body: unknown) {
   const requests: Request[] = []
   vi.stubGlobal('fetch', (input: RequestInfo | URL, init?: RequestInit) => {
     requests.push(new Request(input, init))
@@ -14,7 +14,7 @@ function answerWith(body: unknown) {
 }
 
 it('tells the server which application calls', async () => {
-  const requests = answerWith(true)
+  const requests = respondWith(true)
   await supabase.rpc('validate_session_integrity', { user_id: 'user-1' })
   expect(requests[0]?.headers.get('x-client-info')).toBe('terrace-web/1.0')
 })
@@ -25,7 +25,7 @@ it('wants an address or a phone number of whoever signs in', async () => {
 })
 
 it('proves with PKCE who asked for a link, and keeps what that takes', async () => {
-  const requests = answerWith({})
+  const requests = respondWith({})
   await supabase.auth.signInWithOtp({ email: 'ada@club.example' })
   expect(requests[0]?.url).toMatch(/\/auth\/v1\/otp/)
   expect(await requests[0]?.json()).toMatchObject({
