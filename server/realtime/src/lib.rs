@@ -48,6 +48,7 @@ pub use nodes::connect_to_nats;
 pub use settings::{KNOWN_KEYS, RequiredClaims, Settings, settings_that_need_a_restart};
 
 use api::Broadcasts;
+use authorize::Authorizer;
 use bus::Bus;
 use changes::{Changes, Exchange, Feed, FeedContext};
 use hub::Hub;
@@ -76,6 +77,7 @@ pub fn service(settings: Settings, handles: &Handles) -> impl Endpoint<Output = 
         settings: Arc::clone(&settings),
         tokens: tokens.clone(),
         database: handles.database.clone(),
+        authorizer: handles.authorizer.clone(),
         publisher: handles.publisher.clone(),
         rates: Arc::clone(&handles.rates),
     };
@@ -83,6 +85,7 @@ pub fn service(settings: Settings, handles: &Handles) -> impl Endpoint<Output = 
         settings,
         tokens,
         database: handles.database.clone(),
+        authorizer: handles.authorizer.clone(),
         hub: Arc::clone(&handles.hub),
         publisher: handles.publisher.clone(),
         changes: Arc::clone(&handles.changes),
@@ -103,6 +106,7 @@ pub struct Handles {
     keys: Keys,
     verifier: Verifier,
     database: Database,
+    authorizer: Authorizer,
     replication: Database,
     hub: Arc<Hub>,
     bus: Arc<Bus>,
@@ -160,6 +164,7 @@ impl Handles {
             settings,
             keys,
             verifier,
+            authorizer: Authorizer::new(database.clone()),
             database,
             replication,
             hub,

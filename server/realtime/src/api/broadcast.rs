@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::authorize;
+use crate::authorize::Authorizer;
 use crate::broadcast::{Broadcast, Origin, envelope};
 use crate::error::Error;
 use crate::ids::TopicName;
@@ -69,13 +69,14 @@ pub(crate) struct Broadcasts {
     pub(crate) settings: Arc<Settings>,
     pub(crate) tokens: Tokens,
     pub(crate) database: Database,
+    pub(crate) authorizer: Authorizer,
     pub(crate) publisher: Publisher,
     pub(crate) rates: Arc<Rates>,
 }
 
 /// Responds to `POST /api/broadcast`: sends the messages that the caller may send, and leaves out the others.
 pub(super) async fn batch(broadcasts: Arc<Broadcasts>, request: Request) -> Result<Response, Error> {
-    let Broadcasts { settings, database, publisher, rates, .. } = &*broadcasts;
+    let Broadcasts { settings, authorizer, publisher, rates, .. } = &*broadcasts;
     let (access, headers, body) = broadcasts.accept(request).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Error::BadRequest("the body is no JSON"))?;
     let batch: Batch<'_> =
@@ -101,7 +102,7 @@ pub(super) async fn batch(broadcasts: Arc<Broadcasts>, request: Request) -> Resu
     for message in read.into_iter().flatten() {
         if message.topic.is_private && !allowed.contains_key(&message.topic) {
             let name = &message.topic.name;
-            let may_write = authorize::may_write(database, &access, name, &headers, Right::Broadcast);
+            let may_write = authorizer.may_write(&access, name, &headers, Right::Broadcast);
             allowed.insert(message.topic.clone(), may_write.await.unwrap_or(false));
         }
         if !message.topic.is_private || allowed.get(&message.topic) == Some(&true) {
@@ -192,7 +193,7 @@ impl Broadcasts {
         headers: &str,
         right: Right,
     ) -> Result<bool, Error> {
-        authorize::may_write(&self.database, access, name, headers, right).await.map_err(|error| {
+        self.authorizer.may_write(access, name, headers, right).await.map_err(|error| {
             tracing::error!(code = "RlsPolicyError", %error, "the policies of a private channel failed");
             Error::Unprocessable("RLS policy error")
         })

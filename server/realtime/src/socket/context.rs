@@ -6,6 +6,7 @@ use postgres::Database;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::authorize::Authorizer;
 use crate::changes::Changes;
 use crate::hub::Hub;
 use crate::limits::Rates;
@@ -19,6 +20,7 @@ pub(crate) struct SocketContext {
     pub(crate) settings: Arc<Settings>,
     pub(crate) tokens: Tokens,
     pub(crate) database: Database,
+    pub(crate) authorizer: Authorizer,
     pub(crate) hub: Arc<Hub>,
     pub(crate) publisher: Publisher,
     pub(crate) changes: Arc<Changes>,

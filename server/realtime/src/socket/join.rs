@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use fairness::HeldMemory;
-use postgres::Database;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
@@ -12,7 +11,6 @@ use uuid::Uuid;
 use super::join_buffer::JoinBuffer;
 use super::messages::UNMATCHED;
 use super::{PendingJoin, Socket};
-use crate::authorize;
 use crate::changes::{Bindings, Prepared};
 use crate::channel::config::{JoinConfig, JoinPayload};
 use crate::channel::{Channel, PresenceCalls};
@@ -24,6 +22,7 @@ use crate::notice::Notice;
 use crate::protocol::{Inbound, Message, Reference};
 use crate::refusal::Refusal;
 use crate::rights::Rights;
+use crate::socket::SocketContext;
 use crate::token::Access;
 
 /// Row changes that one channel may ask for.
@@ -83,7 +82,7 @@ impl Socket {
         let (bindings, context) = (Arc::clone(&join.bindings), Arc::clone(&self.context));
         self.decide_later(topic, join, async move {
             let granted = if config.is_private {
-                join_private(&context.database, &access, &name, &headers, &config).await
+                join_private(&context, &access, &name, &headers, &config).await
             } else {
                 Ok(PUBLIC_GRANT)
             };
@@ -335,13 +334,13 @@ fn join_size(message: &Message<'_>) -> usize {
 
 /// Asks the policies about a private topic, and reads the messages to replay.
 async fn join_private(
-    database: &Database,
+    context: &SocketContext,
     access: &Access,
     name: &str,
     headers: &str,
     config: &JoinConfig,
 ) -> Outcome {
-    let rights = authorize::read_rights(database, access, name, headers, config.presence).await?;
+    let rights = context.authorizer.read_rights(access, name, headers, config.presence).await?;
     if !rights.reads_broadcasts && !rights.reads_presence {
         return Err(Refusal::Unauthorized(name.to_owned()));
     }
@@ -350,7 +349,7 @@ async fn join_private(
     }
     let replay = match config.replay {
         Some(Ok(replay)) => {
-            let stored = messages::stored(database, name, replay).await;
+            let stored = messages::stored(&context.database, name, replay).await;
             stored.map_err(|error| {
                 tracing::error!(code = "UnableToReplayMessages", %error, "earlier messages cannot be read");
                 Refusal::ReplayFailed

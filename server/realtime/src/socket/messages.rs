@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Socket;
-use crate::authorize;
 use crate::broadcast::{Broadcast, Origin};
 use crate::channel::Channel;
 use crate::frame::Close;
@@ -173,9 +172,9 @@ impl Socket {
         if let Some(known) = channel.rights.writes(right) {
             return known;
         }
-        let (database, access) = (&self.context.database, &channel.access);
+        let (authorizer, access) = (&self.context.authorizer, &channel.access);
         let name = &channel.topic.name().name;
-        let may_write = match authorize::may_write(database, access, name, &self.headers, right).await {
+        let may_write = match authorizer.may_write(access, name, &self.headers, right).await {
             Ok(may_write) => may_write,
             Err(error) => {
                 // The next message asks again.
@@ -253,9 +252,9 @@ impl Socket {
         let Some(channel) = self.channels.get(topic).filter(|channel| !channel.rights.knows_presence) else {
             return;
         };
-        let (database, access) = (&self.context.database, &channel.access);
+        let (authorizer, access) = (&self.context.authorizer, &channel.access);
         let name = &channel.topic.name().name;
-        let found = authorize::read_rights(database, access, name, &self.headers, true).await;
+        let found = authorizer.read_rights(access, name, &self.headers, true).await;
         if let (Ok(found), Some(channel)) = (found, self.channels.get_mut(topic)) {
             channel.rights.reads_presence = found.reads_presence;
             channel.rights.knows_presence = true;
@@ -294,11 +293,11 @@ impl Socket {
         let presence = old.knows_presence.then_some(old.reads_presence);
         channel.rights = Rights::reading(old.reads_broadcasts, presence);
         let (outbox, headers) = (Arc::clone(&self.outbox), Arc::clone(&self.headers));
-        let database = self.context.database.clone();
+        let authorizer = self.context.authorizer.clone();
         let (id, joined, access) = (channel.id, channel.topic.clone(), channel.access.clone());
         let renewing = async move {
             let name = &joined.name().name;
-            let found = authorize::read_rights(&database, &access, name, &headers, old.knows_presence).await;
+            let found = authorizer.read_rights(&access, name, &headers, old.knows_presence).await;
             outbox.notify(Notice::Renewed { channel: id, found });
         };
         let task = self.context.tasks.spawn(fairness::on_behalf_of(self.network, renewing));
