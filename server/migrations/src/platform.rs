@@ -55,6 +55,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0033_object_versions.sql",
     "0034_extensions.sql",
     "0035_published_messages.sql",
+    "0036_visible_rows.sql",
 ];
 
 impl PlatformFile {

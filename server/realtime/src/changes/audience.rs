@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use parking_lot::Mutex;
 
 use super::filter::{Comparison, Condition, Test};
+use super::readers::{Readers, Requirements};
 use super::resolve::Target;
 use super::subscriber::Subscriber;
 use super::table::Table;
@@ -41,6 +42,8 @@ pub(crate) struct Audience {
     slow: Arc<Mutex<HashSet<Arc<[Condition]>>>>,
     /// The index of the filters, with the table that it was built for; `None` until it is needed.
     index: Mutex<Option<(Arc<Table>, Arc<FilterIndex>)>>,
+    /// The index of the members, with what it was built for; `None` until it is needed.
+    readers: Mutex<Option<Arc<Readers>>>,
 }
 
 /// The channels that have one filter.
@@ -64,9 +67,10 @@ pub(crate) struct MemberBinding {
 }
 
 impl Clone for Audience {
-    /// Returns a copy without the index: the copy is about to be changed.
+    /// Returns a copy without the indexes: the copy is about to be changed.
     fn clone(&self) -> Self {
-        Self { filters: self.filters.clone(), slow: Arc::clone(&self.slow), index: Mutex::default() }
+        let (index, readers) = (Mutex::default(), Mutex::default());
+        Self { filters: self.filters.clone(), slow: Arc::clone(&self.slow), index, readers }
     }
 }
 
@@ -113,7 +117,7 @@ impl State {
     /// Returns the audience of a table for a change.
     fn change(&mut self, table: u32) -> &mut Audience {
         let audience = Arc::make_mut(self.tables.entry(table).or_default());
-        audience.index = Mutex::default();
+        (audience.index, audience.readers) = (Mutex::default(), Mutex::default());
         audience
     }
 
@@ -181,6 +185,23 @@ impl Audience {
                 let index = Arc::new(self.build_index(table));
                 *cached = Some((Arc::clone(table), Arc::clone(&index)));
                 index
+            }
+        }
+    }
+
+    /// Returns the index of the members by what policies require of them.
+    pub(super) fn readers(&self, requirements: &Requirements) -> Arc<Readers> {
+        let mut cached = self.readers.lock();
+        match &*cached {
+            Some(readers) if readers.requirements == *requirements => Arc::clone(readers),
+            _ => {
+                let filters = self.filters.values().map(|members| {
+                    let access = members.values().map(|member| &member.subscriber.access);
+                    access.map(|access| (access.role(), &access.verified.claims))
+                });
+                let readers = Arc::new(Readers::new(requirements.clone(), filters));
+                *cached = Some(Arc::clone(&readers));
+                readers
             }
         }
     }

@@ -146,17 +146,20 @@ impl TableBatch {
     /// that get an error in place of rows, since even the result of a filter would reveal something about the row.
     fn readers(
         &self,
+        number: usize,
         change: &RowChange,
         passed: &[usize],
         evaluation: &Evaluation,
     ) -> Vec<(ChannelId, &Member)> {
+        let candidates = &evaluation.candidates;
+        let values = candidates.values(self, number, change);
         let is_error = |role: &RoleRights| self.row_error(change.kind, role).is_some();
         let passing = passed.iter().flat_map(|filter| {
             let roles = evaluation.rights.iter();
             let untold = roles.filter(|(_, rights)| !self.may_tell(*filter, change.kind, rights));
             let untold: Vec<&str> = untold.map(|(role, _)| &**role).collect();
-            let members = self.members(std::slice::from_ref(filter));
-            members.filter(move |(_, member)| !untold.contains(&member.subscriber.access.role()))
+            let members = candidates.members(self, *filter, values.as_deref());
+            members.into_iter().filter(move |(_, member)| !untold.contains(&member.subscriber.access.role()))
         });
         if !evaluation.rights.values().any(|role| is_error(role)) {
             return passing.collect();
@@ -195,7 +198,7 @@ impl TableBatch {
     fn deliver(&self, position: usize, change: &RowChange, evaluation: &Evaluation) -> u64 {
         let Some((number, passed)) = evaluation.passed.get(position) else { return 0 };
         let mut channels: IndexMap<ChannelId, (&Member, Vec<Selection<'_>>)> = IndexMap::new();
-        for (channel, member) in self.readers(change, passed, evaluation) {
+        for (channel, member) in self.readers(*number, change, passed, evaluation) {
             let wanted = member.bindings.iter();
             for binding in wanted.filter(|binding| binding.kind.is_none_or(|kind| kind == change.kind)) {
                 let (_, ids) = channels.entry(channel).or_insert((member, Vec::new()));

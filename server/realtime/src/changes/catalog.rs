@@ -8,6 +8,7 @@ use postgres::{Database, Error};
 use replication::Relation;
 
 use super::generated::{self, Generated};
+use super::policy::{self, Requirement};
 use super::queries;
 use super::table::{self, RoleRights, Table};
 
@@ -22,7 +23,14 @@ struct CatalogCache {
     /// By OID, with the relation that the stream had then: another one means that the table may have changed.
     tables: HashMap<u32, (Arc<Relation>, Option<Known>)>,
     rights: HashMap<(u32, Box<str>), Arc<RoleRights>>,
+    /// What policies require of a role, if anything is understood.
+    requirements: HashMap<(u32, Box<str>), Option<Arc<Requirement>>>,
+    /// The maximum number of users that are judged together, if it is not the usual one.
+    group_size: Option<usize>,
 }
+
+/// Users that are judged in one statement.
+const GROUP_SIZE: usize = 128;
 
 /// A table, and the columns that have to be computed, if there are any.
 type Known = (Arc<Table>, Option<Arc<Generated>>);
@@ -53,6 +61,7 @@ impl Catalog {
         };
         let mut cache = self.cache.lock();
         cache.rights.retain(|(oid, _), _| *oid != relation.oid);
+        cache.requirements.retain(|(oid, _), _| *oid != relation.oid);
         cache.tables.insert(relation.oid, (Arc::clone(relation), known.clone()));
         Ok(known)
     }
@@ -74,6 +83,35 @@ impl Catalog {
         let rights = Arc::new(rights);
         self.cache.lock().rights.insert(key, Arc::clone(&rights));
         Ok(rights)
+    }
+
+    /// Returns what the policies of `table` require of users of `role`; `None` if nothing is understood.
+    ///
+    /// Errors: those of the database.
+    pub(super) async fn requirement(
+        &self,
+        database: &Database,
+        role: &str,
+        table: &Table,
+    ) -> Result<Option<Arc<Requirement>>, Error> {
+        let key = (table.oid, Box::from(role));
+        if let Some(requirement) = self.cache.lock().requirements.get(&key) {
+            return Ok(requirement.clone());
+        }
+        let requirement = policy::load(database, role, table).await?.map(Arc::new);
+        self.cache.lock().requirements.insert(key, requirement.clone());
+        Ok(requirement)
+    }
+
+    /// Returns how many users may be judged together.
+    pub(super) fn group_size(&self) -> usize {
+        self.cache.lock().group_size.unwrap_or(GROUP_SIZE)
+    }
+
+    /// Lowers how many users may be judged together, until the cache is cleared.
+    pub(super) fn limit_group_size(&self, size: usize) {
+        let group_size = &mut self.cache.lock().group_size;
+        *group_size = Some(size.clamp(1, group_size.unwrap_or(GROUP_SIZE)));
     }
 
     /// Clears the cache, since the catalog may have changed.

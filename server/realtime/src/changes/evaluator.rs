@@ -1,22 +1,20 @@
 //! The evaluation of the changes of one table by Postgres, with the handling of values and policies that fail. That of
-//! filters is in `slow_filters`.
+//! filters is in `slow_filters`, that of policies in `visibility`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use postgres::Error;
 
+use super::audience::FilterIndex;
 use super::batch::TableBatch;
+use super::candidates::Candidates;
 use super::queries::{self, NumberedRow, Values};
 use super::slow_filters::SlowBudget;
-use super::subscriber::{Principal, Subscriber};
+use super::subscriber::Principal;
 use super::subscriptions::Changes;
 use super::table::{RoleRights, Table};
-use crate::row::{Kind, RowChange};
-
-/// Queries of one batch that run at the same time.
-const MAX_CONCURRENT: usize = 3;
+use crate::row::RowChange;
 
 /// The results of Postgres about the changes of one table.
 pub(super) struct Evaluation {
@@ -26,7 +24,12 @@ pub(super) struct Evaluation {
     pub(super) rights: HashMap<Box<str>, Arc<RoleRights>>,
     /// By principal that policies apply to: the changes whose rows it sees.
     pub(super) visible: HashMap<Arc<Principal>, HashSet<usize>>,
+    /// Who may see the rows at all.
+    pub(super) candidates: Candidates,
 }
+
+/// The results about who gets the changes.
+type Readership = (Vec<(usize, Vec<usize>)>, HashMap<Arc<Principal>, HashSet<usize>>, Candidates);
 
 /// The evaluator of one table's changes.
 pub(super) struct Evaluator<'a> {
@@ -47,21 +50,33 @@ impl Evaluator<'_> {
         let numbers = batch.numbers.iter();
         let rows: Vec<NumberedRow<'_>> =
             numbers.flat_map(|number| self.rows[*number].numbered(*number)).collect();
-        let values = self.values(&rows).await?;
         let index = batch.audience.index(&batch.table);
         let mut rights = HashMap::new();
         for role in &index.roles {
             let found = self.changes.catalog.rights(&self.changes.database, role, batch.table.oid);
             rights.insert(role.clone(), found.await?);
         }
-        let evaluated = self.passed(&index.by_shape, &rights).await?;
+        let (values, readership) = tokio::try_join!(self.values(&rows), self.readership(&index, &rights))?;
+        let (passed, visible, candidates) = readership;
+        Ok(Evaluation { values, passed, rights, visible, candidates })
+    }
+
+    /// Finds out which filters the changes pass, and who sees their rows.
+    async fn readership(
+        &self,
+        index: &FilterIndex,
+        rights: &HashMap<Box<str>, Arc<RoleRights>>,
+    ) -> Result<Readership, Error> {
+        let batch = self.batch;
+        let candidates = self.candidates(index, rights).await?;
+        let evaluated = self.passed(&index.by_shape, rights, &candidates).await?;
         let passed = batch.numbers.iter().map(|number| {
             let change = &self.rows[*number];
-            (*number, batch.passed(*number, change, &index, &evaluated))
+            (*number, batch.passed(*number, change, index, &evaluated))
         });
         let passed: Vec<(usize, Vec<usize>)> = passed.collect();
-        let visible = self.visible(&passed, &rights).await?;
-        Ok(Evaluation { values, passed, rights, visible })
+        let visible = self.visible(&passed, rights, &candidates).await?;
+        Ok((passed, visible, candidates))
     }
 
     /// Returns the values of `rows`. Rows with values that their types do not accept are found by halving.
@@ -104,70 +119,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Returns, for each distinct role and claims that policies apply to, the changes whose rows it sees.
-    pub(super) async fn visible(
-        &self,
-        passed: &[(usize, Vec<usize>)],
-        rights: &HashMap<Box<str>, Arc<RoleRights>>,
-    ) -> Result<HashMap<Arc<Principal>, HashSet<usize>>, Error> {
-        let batch = self.batch;
-        let mut by_principal: HashMap<Arc<Principal>, (&Subscriber, Vec<usize>)> = HashMap::new();
-        for (number, filters) in passed {
-            let change = &self.rows[*number];
-            if change.kind == Kind::Delete || !batch.table.has_key() {
-                continue;
-            }
-            for (_, member) in batch.members(filters) {
-                let role = rights.get(member.subscriber.access.role());
-                if role.is_some_and(|role| role.has_row_security && batch.may_select_key(role)) {
-                    let principal = Arc::clone(&member.subscriber.principal);
-                    let (_, numbers) =
-                        by_principal.entry(principal).or_insert_with(|| (&member.subscriber, Vec::new()));
-                    if numbers.last() != Some(number) {
-                        numbers.push(*number);
-                    }
-                }
-            }
-        }
-        if by_principal.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let xids =
-            by_principal.values().flat_map(|(_, numbers)| numbers).map(|number| self.rows[*number].xid);
-        queries::await_visibility(&self.changes.database, &xids.collect()).await?;
-        // Boxed, since the compiler cannot tell otherwise that the task may move between threads.
-        let seen = by_principal
-            .into_iter()
-            .map(|(principal, (subscriber, numbers))| self.seen_by(principal, subscriber, numbers).boxed());
-        let seen: Vec<_> = seen.collect();
-        stream::iter(seen).buffer_unordered(MAX_CONCURRENT).try_collect().await
-    }
-
-    /// Returns which of the changes `numbers` `subscriber` sees.
-    async fn seen_by(
-        &self,
-        principal: Arc<Principal>,
-        subscriber: &Subscriber,
-        numbers: Vec<usize>,
-    ) -> Result<(Arc<Principal>, HashSet<usize>), Error> {
-        let row = |number: usize| {
-            let tuple = self.rows[number].new.as_ref()?;
-            Some(NumberedRow { number, tuple, before: None })
-        };
-        let rows: Vec<NumberedRow<'_>> = numbers.into_iter().filter_map(row).collect();
-        let (database, batch) = (&self.changes.database, self.batch);
-        match queries::visible(database, &subscriber.access, &batch.table, &batch.shared, &rows).await {
-            Ok(visible) => Ok((principal, visible)),
-            Err(error) if self.gives_up(&error) => {
-                self.report("RlsPolicyError", &error, "the policies for row changes failed");
-                Ok((principal, HashSet::new()))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// Reports whether another attempt would not help, or this was the last one.
-    fn gives_up(&self, error: &Error) -> bool {
+    pub(super) fn gives_up(&self, error: &Error) -> bool {
         queries::gives_up(error, self.is_last_attempt)
     }
 

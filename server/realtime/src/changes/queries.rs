@@ -1,22 +1,20 @@
 //! The queries about changed rows: their values as JSON, which filters they pass, and who may see them.
 //!
-//! There is one statement for all rows of one table in a batch, one for all filters of one shape, and one for each
-//! distinct role and claims, with all rows that its clients want. The number of queries does not depend on how many
-//! clients want the same.
+//! There is one statement for all rows of one table in a batch, one for all filters of one shape, and one for many users
+//! of a role, each with the rows that its clients want. The number of queries does not depend on how many clients want
+//! the same.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use postgres::{Database, Error, Parameter, Row, Transaction, push_identifier, text};
+use postgres::{Database, Error, Parameter, Row, Transaction, text};
 use replication::{OldTuple, Relation, Tuple, Value};
 
 use super::filter::{Condition, Test};
 use super::table::{Column, Table};
-use crate::authorize::BECOME;
 use crate::protocol::quote;
 use crate::row::{Kind, RowChange};
-use crate::token::Access;
 
 /// The first and the longest pause between two looks at a commit that others cannot see yet.
 const VISIBILITY_PAUSE: Duration = Duration::from_millis(1);
@@ -261,7 +259,7 @@ pub(super) fn push_rows(sql: &mut String, columns: usize) {
     sql.push(')');
 }
 
-fn owned(text: String) -> Parameter<'static> {
+pub(super) fn owned(text: String) -> Parameter<'static> {
     Some(text.into_bytes().into())
 }
 
@@ -275,10 +273,19 @@ fn value_of(condition: &Condition) -> String {
 }
 
 /// Returns the text of an array of `values`.
-fn array(values: &[String]) -> String {
+pub(super) fn array(values: &[String]) -> String {
+    let values: Vec<Option<&str>> = values.iter().map(|value| Some(value.as_str())).collect();
+    nullable_array(&values)
+}
+
+/// Returns the text of an array of `values`; `None` is NULL.
+pub(super) fn nullable_array(values: &[Option<&str>]) -> String {
     let quoted: Vec<String> = values
         .iter()
-        .map(|value| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")))
+        .map(|value| match value {
+            None => "NULL".to_owned(),
+            Some(value) => format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")),
+        })
         .collect();
     format!("{{{}}}", quoted.join(","))
 }
@@ -349,48 +356,6 @@ impl Snapshot {
         let distance = (self.end as u32).wrapping_sub(xid) as i32;
         distance > 0 && !self.running.iter().any(|running| *running as u32 == xid)
     }
-}
-
-/// Returns which of `rows` the holder of `access` sees in the table now; they are found by the primary key.
-///
-/// Errors: those of the database, also where a policy fails.
-pub(super) async fn visible(
-    database: &Database,
-    access: &Access,
-    table: &Table,
-    shared: &[SharedColumn],
-    rows: &[NumberedRow<'_>],
-) -> Result<HashSet<usize>, Error> {
-    let keys = shared.iter().copied().filter(|(_, column)| table.columns[*column].is_key);
-    let keys: Vec<SharedColumn> = keys.collect();
-    // A publication may leave out columns of the key, and no other row may stand in for one that cannot be found.
-    if keys.len() < table.columns.iter().filter(|column| column.is_key).count() {
-        return Ok(HashSet::new());
-    }
-    let mut sql = String::from("select r.n");
-    push_rows(&mut sql, keys.len());
-    sql.push_str(" where exists (select from ");
-    push_identifier(&mut sql, &table.schema);
-    sql.push('.');
-    push_identifier(&mut sql, &table.name);
-    sql.push_str(" as t where true");
-    for (index, (_, column)) in keys.iter().enumerate() {
-        let column = &table.columns[*column];
-        sql.push_str(" and t.");
-        push_identifier(&mut sql, &column.name);
-        let _ = write!(sql, " = r.c{index}::{}", column.sql_type);
-    }
-    sql.push(')');
-    let json = rows_as_json(rows, &keys);
-    let transaction = Transaction::anonymous()
-        .on_primary()
-        .timeout(TIME_LIMIT)
-        .statement(BECOME, vec![text(access.role()), text(access.claims())])
-        .statement(sql, vec![text(&json)])
-        .rollback();
-    let reply = database.run(&transaction).await?;
-    let numbers = reply.rows().iter().filter_map(|row| row.text(0)?.parse().ok());
-    Ok(numbers.collect())
 }
 
 /// Returns `rows` as a JSON array of objects with their number (`n`) and the texts of `columns` (`c0`, `c1`, …).

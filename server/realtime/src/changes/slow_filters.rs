@@ -16,6 +16,7 @@ use postgres::Error;
 
 use super::audience::Member;
 use super::batch::TableBatch;
+use super::candidates::Candidates;
 use super::evaluator::Evaluator;
 use super::filter::Condition;
 use super::queries::{self, NumberedRow, PATTERN_LIMIT, TIME_LIMIT, is_slow, is_temporary};
@@ -83,13 +84,14 @@ struct Group<'a> {
 
 impl Evaluator<'_> {
     /// Returns which filters of `by_shape` each row passes. The subscriptions of filters that cannot be evaluated end.
-    /// `rights` are those of all roles.
+    /// `rights` are those of all roles, `candidates` who may see the rows.
     ///
     /// Errors: the database is not available.
     pub(super) async fn passed(
         &self,
         by_shape: &[Vec<usize>],
         rights: &HashMap<Box<str>, Arc<RoleRights>>,
+        candidates: &Candidates,
     ) -> Result<Passed, Error> {
         if by_shape.is_empty() {
             return Ok(Passed::new());
@@ -110,7 +112,7 @@ impl Evaluator<'_> {
         let mut passed = Passed::new();
         self.together(&usual, &mut passed, &mut failed).await?;
         if !failed.is_empty() {
-            self.each_alone(&failed, rights, &mut passed).await?;
+            self.each_alone(&failed, rights, candidates, &mut passed).await?;
         }
         Ok(passed)
     }
@@ -181,11 +183,12 @@ impl Evaluator<'_> {
         &self,
         numbers: &[usize],
         rights: &HashMap<Box<str>, Arc<RoleRights>>,
+        candidates: &Candidates,
         passed: &mut Passed,
     ) -> Result<(), Error> {
         let asked: Vec<(usize, Vec<usize>)> =
             self.batch.numbers.iter().map(|change| (*change, numbers.to_vec())).collect();
-        let seen = self.visible(&asked, rights).await?;
+        let seen = self.visible(&asked, rights, candidates).await?;
         for number in numbers {
             for (changes, group) in self.groups(*number, rights, &seen) {
                 self.alone(*number, &changes, &group, passed).await?;
