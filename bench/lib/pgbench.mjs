@@ -23,7 +23,8 @@ const run = promisify(execFile)
  * pipeline, as one implicit transaction. It contains no step that such a server could omit.
  * @param {Record<string, string>} database PGHOST and the like, as the login role of the servers
  * @param {Script} script
- * @param {{ connections: number, seconds: number }} how
+ * @param {{ connections: number, seconds: number, rate?: number }} how `rate` is that of transactions a second; without
+ *   it, as many as can be
  */
 export async function pgbench(database, script, how) {
   return measure(database, text(script), how)
@@ -53,7 +54,7 @@ export async function replay(database, statements, variables, how) {
   return measure(database, pipeline(variables, texts), how, constants)
 }
 
-async function measure(database, script, { connections, seconds }, flags = []) {
+async function measure(database, script, { connections, seconds, rate }, flags = []) {
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-pgbench-'))
   try {
     const file = path.join(folder, 'script.sql')
@@ -61,6 +62,7 @@ async function measure(database, script, { connections, seconds }, flags = []) {
     const how = ['-c', connections, '-j', Math.min(2, connections), '-T', Math.ceil(seconds)].map(
       String,
     )
+    if (rate !== undefined) how.push('-R', String(rate))
     const { stdout } = await run(
       process.env.PGBENCH ?? 'pgbench',
       ['-n', '-M', 'prepared', ...how, ...flags, '-f', file],

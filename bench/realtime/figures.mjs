@@ -9,7 +9,9 @@ import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
-import { address, join, message, sockets, startSockets } from './sockets.mjs'
+import { joins } from './joins.mjs'
+import { policies } from './policies.mjs'
+import { address, join, message, report, sockets, startSockets } from './sockets.mjs'
 
 /** Sockets that listen to broadcasts, and to row changes. */
 const LISTENERS = 1000
@@ -22,7 +24,7 @@ const LIMITLESS = String(2 ** 31)
 /**
  * Broadcasts beside a bare fan-out, joins, idle sockets, and row changes under row-level security.
  * @param {string} binary
- * @param {{ seconds: number, rounds: number }} how
+ * @param {{ seconds: number, rounds: number, only: string[] }} how `only` names parts
  */
 export async function realtime(binary, how) {
   const env = {
@@ -35,9 +37,16 @@ export async function realtime(binary, how) {
   try {
     const server = running.add(await Server.start({ binary, env }))
     const fanout = running.add(await Program.bare('fanout'))
-    await broadcasts(server, fanout, how)
-    await idle(server)
-    await rowChanges(server, how)
+    const parts = {
+      broadcasts: () => broadcasts(server, fanout, how),
+      idle: () => idle(server),
+      changes: () => rowChanges(server, how),
+      policies: () => policies(server, how),
+      joins: () => joins(server, how),
+    }
+    for (const [name, measure] of Object.entries(parts)) {
+      if (how.only.length === 0 || how.only.includes(name)) await measure()
+    }
   } finally {
     await running.stop()
   }
@@ -125,11 +134,4 @@ async function rowChanges(server, { seconds }) {
   }
   load.stdin.end()
   await once(load, 'exit')
-}
-
-/** Returns what a listening `sockets` has received. */
-async function report(load) {
-  load.stdin.write('\n')
-  const [line] = await once(load.stdout, 'data')
-  return JSON.parse(String(line))
 }

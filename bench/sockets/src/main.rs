@@ -7,6 +7,7 @@ mod socket;
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -21,6 +22,8 @@ use socket::{Address, Reader, Writer};
 const WINDOW: u64 = 8;
 /// The number of sockets that are opened at the same time.
 const OPENING: usize = 64;
+/// How often a socket that listens shows that it lives. Realtime closes one that is silent for a minute.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 /// How long messages may arrive after the end of the measured time.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -38,6 +41,9 @@ struct Arguments {
     /// A frame that each socket sends first, and whose reply it waits for
     #[arg(long)]
     join: Option<String>,
+    /// A file with a token in each line; each socket has the next one, for which {token} stands in its first frame
+    #[arg(long)]
+    tokens: Option<PathBuf>,
     /// The message; {t} stands for the time, {pad} for what makes the message as long as it should be
     #[arg(long, default_value = "{t} {pad}")]
     message: String,
@@ -122,9 +128,20 @@ async fn run(arguments: Arguments) -> io::Result<()> {
         tokio::task::spawn_local(async move { reader.count(|payload| receipts.add(payload)).await });
     }
     if arguments.listen {
+        tokio::task::spawn_local(show_life(writers));
         listen(joins_per_second, &receipts).await
     } else {
         send(&arguments, joins_per_second, &receipts).await
+    }
+}
+
+/// Keeps sockets open that send nothing else.
+async fn show_life(mut writers: Vec<Writer>) -> io::Result<()> {
+    loop {
+        tokio::time::sleep(SIGN_OF_LIFE).await;
+        for writer in &mut writers {
+            writer.pong().await?;
+        }
     }
 }
 
@@ -192,13 +209,17 @@ fn message(arguments: &Arguments) -> String {
 /// Opens the receiving sockets, several at the same time.
 async fn open(arguments: &Arguments) -> io::Result<Vec<(Reader, Writer)>> {
     let (mut opened, mut opening) = (Vec::new(), JoinSet::new());
+    let tokens = arguments.tokens.as_ref().map_or(Ok(String::new()), std::fs::read_to_string)?;
+    let mut tokens = tokens.lines().cycle();
     for _ in 0..arguments.sockets {
         if opening.len() >= OPENING
             && let Some(socket) = opening.join_next().await
         {
             opened.push(socket.map_err(io::Error::other)??);
         }
-        let (url, join) = (arguments.url.clone(), arguments.join.clone());
+        let token = tokens.next().unwrap_or_default();
+        let join = arguments.join.as_ref().map(|join| join.replace("{token}", token));
+        let url = arguments.url.clone();
         opening.spawn_local(async move { socket::open(&url, join.as_deref()).await });
     }
     while let Some(socket) = opening.join_next().await {

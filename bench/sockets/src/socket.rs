@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tungstenite::protocol::frame::FrameHeader;
-use tungstenite::protocol::frame::coding::{Data, OpCode};
+use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
 
 /// A `ws://` URL.
 #[derive(Debug, Clone)]
@@ -103,10 +103,19 @@ impl Reader {
 }
 
 impl Writer {
-    /// Sends a text frame with the mask zero, which changes nothing.
+    /// Sends a text frame.
     pub(crate) async fn send(&mut self, text: &[u8]) -> io::Result<()> {
-        let header =
-            FrameHeader { opcode: OpCode::Data(Data::Text), mask: Some([0; 4]), ..FrameHeader::default() };
+        self.send_frame(OpCode::Data(Data::Text), text).await
+    }
+
+    /// Sends a pong, to which there is no reply: a sign of life.
+    pub(crate) async fn pong(&mut self) -> io::Result<()> {
+        self.send_frame(OpCode::Control(Control::Pong), b"").await
+    }
+
+    /// Sends a frame with the mask zero, which changes nothing.
+    async fn send_frame(&mut self, opcode: OpCode, text: &[u8]) -> io::Result<()> {
+        let header = FrameHeader { opcode, mask: Some([0; 4]), ..FrameHeader::default() };
         let mut frame = Vec::with_capacity(text.len() + 14);
         header.format(text.len() as u64, &mut frame).map_err(io::Error::other)?;
         frame.extend_from_slice(text);
