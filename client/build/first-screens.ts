@@ -9,13 +9,18 @@ const BACKEND = 'https://backend.invalid'
 const PRELOADS = /^(?:<link [^>]*>)+/
 
 interface Screens {
-  firstScreens: (options: { headline: string; title: string }) => Record<string, string>
+  firstScreens: (options: {
+    headline: string
+    title: string
+    lead: string
+  }) => Record<string, string>
 }
 
 /** Placeholders for values that only the server knows. */
 interface Placeholders {
   headline: string
   title: string
+  lead: string
   /** The URL of public files of the storage. */
   storage: string
   /** The URL of rendered pictures of it. */
@@ -23,14 +28,14 @@ interface Placeholders {
 }
 
 /** Returns the HTML of the pages' first screens, rendered by their own components. */
-export async function renderFirstScreens({ headline, title, storage, images }: Placeholders) {
+export async function renderFirstScreens({ headline, title, lead, storage, images }: Placeholders) {
   const { module } = await runnerImport<Screens>(`${aliases['@']}/app/first-screens.tsx`, {
     configFile: false,
     logLevel: 'error',
     resolve: { alias: aliases },
     define: { 'import.meta.env.VITE_SUPABASE_URL': JSON.stringify(BACKEND) },
   })
-  const screens = Object.entries(module.firstScreens({ headline, title }))
+  const screens = Object.entries(module.firstScreens({ headline, title, lead }))
   const storedAt = `${BACKEND}/storage/v1/object/public`
   const renderedAt = `${BACKEND}/storage/v1/render/image/public`
   const placed = screens.map(([path, html]) => [

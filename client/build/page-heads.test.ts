@@ -19,7 +19,7 @@ it('leaves to the server what only the database knows', () => {
 })
 
 it('knows the first screens of all pages but the one that asks for the password', () => {
-  const screens = firstScreens({ headline: 'H1', title: 'T1' })
+  const screens = firstScreens({ headline: 'H1', title: 'T1', lead: 'L1' })
   expect(Object.keys(screens).sort()).toEqual(
     Object.keys(heads.pages)
       .filter((path) => path !== '/password')
@@ -29,6 +29,7 @@ it('knows the first screens of all pages but the one that asks for the password'
   expect(screens['/']).toMatch(/src="[^"]*\/object\/public\/app\/demo-20250514.webp"/)
   expect(screens['/blog/beyond-ads']).toMatch(/<h1[^>]*>T1<\/h1>/)
   expect(screens['/blog/beyond-ads']).toContain('/blog-images/Beyond-Ads.png"')
+  expect(screens['/blog/beyond-ads']).toMatch(/<p data-lead="true"[^>]*>L1<\/p>/)
   // The largest text of a phone's screen begins below the page's hero.
   expect(screens['/careers']).toContain('id="who-heading"')
   // What would need the page's own style sheets or scripts is refused by its Content-Security-Policy.
@@ -54,7 +55,7 @@ it('has a source for each value that it names', () => {
 })
 
 it('preloads the picture of the first screen as the page then asks for it', () => {
-  const screens = firstScreens({ headline: 'H1', title: 'T1' })
+  const screens = firstScreens({ headline: 'H1', title: 'T1', lead: 'L1' })
   for (const path of ['/', '/blog/beyond-ads']) {
     const preload = heads.pages[path]?.elements.find(({ attributes }) => attributes.as === 'image')
     const { imagesrcset, imagesizes, href } = preload?.attributes ?? {}

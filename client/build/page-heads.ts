@@ -70,10 +70,14 @@ interface Page {
   screen?: string
 }
 
+/** The most characters of an article's first paragraph that its first screen has. */
+const LEAD_LENGTH = 2000
+
 /** The placeholders in first screens for values that only the server knows. */
 const PLACEHOLDERS = {
   headline: placeholder('headline'),
   title: placeholder('article.title'),
+  lead: placeholder('article.lead'),
   storage: placeholder('storage'),
   images: placeholder('images'),
 }
@@ -229,6 +233,7 @@ function articlePage({ link, defaultTitle, image }: ArticleFacts): Page {
           steps: [{ excerpt: DESCRIPTION_LENGTH }],
           otherwise: SITE.siteDescription,
         }),
+        'article.lead': column('content', { steps: [{ excerpt: LEAD_LENGTH }], otherwise: '' }),
         'article.modified': column('updated_at', {}),
       },
     },

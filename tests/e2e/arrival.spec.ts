@@ -102,6 +102,37 @@ test.describe('before the scripts have come', () => {
     expect(await scrolled(page)).toBe(150)
   })
 
+  test('the first paragraph of an article is there, and stays until the text is', async ({
+    page,
+    server,
+  }) => {
+    const path = '/blog/beyond-broadcast'
+    const release = await holdScripts(page)
+    const text = await server.psql(`select content from blog_posts where link = '${path}'`)
+    const [first = ''] = text.split(/\n\s*\n/)
+    await page.goto(`${server.access.url}${path}`, { waitUntil: 'commit' })
+    const paragraphs = page.getByRole('article').locator('p', { hasText: first })
+    await expect(paragraphs).toBeVisible()
+    const place = async () => (await paragraphs.boundingBox())?.y
+    const before = await place()
+    // The text is late: until it comes, the paragraph is where the server has put it.
+    let send: () => void = () => undefined
+    const sent = new Promise<void>((resolve) => (send = resolve))
+    await page.route(/\/rest\/v1\/blog_posts/, async (route) => {
+      await sent
+      await route.continue()
+    })
+    release()
+    await expect(page.getByRole('article').getByRole('status')).toBeAttached()
+    await expect(page.getByRole('contentinfo')).toBeAttached()
+    await expect(paragraphs).toBeVisible()
+    expect(await place()).toBe(before)
+    send()
+    await expect(page.getByRole('article').getByRole('status')).toHaveCount(0)
+    await expect(paragraphs).toHaveCount(1)
+    expect(await place()).toBe(before)
+  })
+
   test('the login is there, and what is typed into it stays', async ({ page, server }) => {
     const release = await holdScripts(page)
     await page.goto(`${server.access.url}/auth`, { waitUntil: 'commit' })

@@ -12,6 +12,8 @@ interface Options {
   headline: string
   /** The placeholder of an article's title. */
   title: string
+  /** The placeholder of an article's first paragraph. */
+  lead: string
 }
 
 const FILES = import.meta.glob<PageFile>('./pages/*.tsx', { eager: true })
@@ -20,7 +22,7 @@ const FILES = import.meta.glob<PageFile>('./pages/*.tsx', { eager: true })
  * Returns the first screens as HTML, by their pages' paths. A server sends them, so that they are visible before any
  * script has run.
  */
-export function firstScreens({ headline, title }: Options): Record<string, string> {
+export function firstScreens({ headline, title, lead }: Options): Record<string, string> {
   const queries = new QueryClient()
   queries.setQueryData(['hero-headlines'], [headline])
   const html = ROUTES.flatMap(({ path, page }) => {
@@ -31,7 +33,7 @@ export function firstScreens({ headline, title }: Options): Record<string, strin
         <StaticRouter location={path}>
           <Header />
           <main>
-            <FirstScreen path={path} title={title} />
+            <FirstScreen path={path} title={title} lead={lead} />
           </main>
         </StaticRouter>
       </QueryClientProvider>,

@@ -17,7 +17,7 @@ export interface PageFile {
    * The first screen, which is shown before any content is loaded. `title` is the placeholder of a title that only the
    * database has. The gate has none, since its form could not be used yet.
    */
-  FirstScreen?: ComponentType<PageProps & { title: string }>
+  FirstScreen?: ComponentType<PageProps & { title: string; lead: string }>
 }
 
 const FILES = import.meta.glob<PageFile>('./pages/*.tsx')

@@ -4,7 +4,7 @@ import { BrowserRouter } from 'react-router-dom'
 
 import { rememberServedFields } from '@/lib/loading/served-fields'
 import { rememberServedScreen } from '@/lib/loading/served-screen'
-import { rememberServedTitle } from '@/lib/loading/served-title'
+import { rememberServedTexts } from '@/lib/loading/served-texts'
 import { recover } from '@/lib/loading/load-part'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
@@ -15,7 +15,7 @@ import { canonicalPath } from './routes'
 export async function start(root: HTMLElement) {
   const { pathname } = window.location
   rememberServedScreen(root)
-  rememberServedTitle(root, canonicalPath(pathname))
+  rememberServedTexts(root, canonicalPath(pathname))
   rememberServedFields(root)
   // Loaded together with the page, whose queries wait for it, and not earlier: the first screen's picture needs the
   // bandwidth. If it cannot be loaded, the queries fail.

@@ -20,8 +20,8 @@ function summary(text: string) {
   return `${first.slice(0, DESCRIPTION_LENGTH).replace(/\s+\S*$/, '')}…`
 }
 
-export function FirstScreen({ path, title }: PageProps & { title: string }) {
-  return <Article facts={{ ...articleAt(path), defaultTitle: title }} />
+export function FirstScreen({ path, title, lead }: PageProps & { title: string; lead: string }) {
+  return <Article facts={{ ...articleAt(path), defaultTitle: title }} lead={lead} />
 }
 
 /** Shows the article at `path`. */

@@ -10,7 +10,7 @@ import { SKELETONS } from '@/lib/constants'
 import { messages } from '@/lib/notices/messages'
 import { useErrorToast } from '@/lib/notices/use-error-toast'
 import { SECTION } from '@/lib/sections'
-import { servedTitle } from '@/lib/loading/served-title'
+import { servedLead, servedTitle } from '@/lib/loading/served-texts'
 import { usePicture } from '@/lib/browser/use-picture'
 import { ARTICLE_WIDTHS } from '@/lib/pictures'
 import { storedPicture, type StoredPicture } from '@/lib/supabase/storage-url'
@@ -22,8 +22,11 @@ import { NextSteps } from './next-steps'
 import { arrange, readingMinutes, splitParagraphs } from './paragraphs'
 import { ArticleFetchError, articleSources, useArticle, type StoredArticle } from './queries'
 
-/** Shows one article: picture, title, text with its callouts, sources. */
-export function Article({ facts }: { facts: ArticleFacts }) {
+/**
+ * Shows one article: picture, title, text with its callouts, sources. `lead` is its first paragraph if that is known
+ * before the text is.
+ */
+export function Article({ facts, lead }: { facts: ArticleFacts; lead?: string }) {
   const { data, error, isPending } = useArticle(facts.link)
   const title = data?.title ?? servedTitle(facts.link) ?? facts.defaultTitle
 
@@ -50,7 +53,7 @@ export function Article({ facts }: { facts: ArticleFacts }) {
           {...storedPicture(facts.image, ARTICLE_PICTURES, ARTICLE_WIDTHS)}
         />
         {isPending ? (
-          <TextSkeleton />
+          <TextSkeleton lead={servedLead(facts.link) ?? lead} />
         ) : (
           <>
             <Body text={data?.content ?? ''} facts={facts} />
@@ -86,12 +89,18 @@ const FIRST = 'text-[1.125rem] leading-[1.6] font-medium sm:text-lead'
 const REST = 'text-[1.0625rem] leading-[1.65] sm:text-[1.125rem] sm:leading-[1.7]'
 
 const MEASURE = 'mx-auto max-w-[42rem]'
+const TEXT = cn(MEASURE, 'mt-12 flex flex-col gap-6 lg:mt-16')
 
-function TextSkeleton() {
+function TextSkeleton({ lead }: { lead: string | undefined }) {
   return (
     // As high as the screen, so that the footer does not visibly jump when the text is loaded.
-    <div role="status" aria-label={copy.loading} className="min-h-dvh">
-      <div className={cn(MEASURE, 'mt-12 flex flex-col gap-4')}>
+    <div className={cn(TEXT, 'min-h-dvh')}>
+      {lead !== undefined && (
+        <p data-lead className={FIRST}>
+          {lead}
+        </p>
+      )}
+      <div role="status" aria-label={copy.loading} className="flex flex-col gap-4">
         {Array.from({ length: SKELETONS.articleLines }, (_, index) => (
           <Skeleton key={index} className="h-5 last:w-3/5" />
         ))}
@@ -126,7 +135,7 @@ function HeroImage(picture: StoredPicture) {
 function Body({ text, facts }: { text: string; facts: ArticleFacts }) {
   const blocks = arrange(splitParagraphs(text), CALLOUTS[facts.link] ?? [])
   return (
-    <div className={cn(MEASURE, 'mt-12 flex flex-col gap-6 lg:mt-16')}>
+    <div className={TEXT}>
       {blocks.map(({ kind, text: words }, index) => {
         if (kind === 'callout') return <CalloutBox key={index} text={words} />
         if (kind === 'heading')

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { TYPEWRITER } from '@/lib/constants'
-import { servedTitle } from '@/lib/loading/served-title'
+import { servedTitle } from '@/lib/loading/served-texts'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 import { useAfter } from '@/lib/browser/use-after'
 
