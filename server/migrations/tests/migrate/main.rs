@@ -63,10 +63,11 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0029_extension_members.sql",
         "0031_settings.sql",
         "0033_object_versions.sql",
+        "0036_visible_rows.sql",
     ];
     assert_eq!(
         report.applied, expected,
-        "roles and rows are looked at one by one, and only Basalt has rate limits, schedules and its own of uploads, objects and vectors"
+        "roles and rows are looked at one by one, and only Basalt has rate limits, schedules, its own of uploads, objects and vectors, and many users judged at once"
     );
     assert_eq!(report.adopted.first().map(String::as_str), Some("0002_schemas.sql"));
     for (file, why) in [
