@@ -127,6 +127,8 @@ for (const size of [
     const page = await browser.newPage({ reducedMotion: 'no-preference', viewport: size })
     const painted = await timeline(page, 'largest-contentful-paint')
     await page.goto(server.access.url)
+    // Then the first screen that the server has sent is not there any more.
+    await expect(page.getByRole('contentinfo')).toBeAttached()
     const film = page.locator('video')
     // It plays only while it is seen, which is below a phone's first screen.
     await film.scrollIntoViewIfNeeded()

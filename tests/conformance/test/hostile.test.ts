@@ -78,11 +78,13 @@ describe('a server that', () => {
       asked += 1
       response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
     })
-    for (const location of [`${inner}/internal`, 'file:///etc/passwd']) {
-      const url = await listen((_, response) => response.writeHead(status, { location }).end())
-      for (const name of ['raw', 'client'])
+    const tries = [`${inner}/internal`, 'file:///etc/passwd'].flatMap((location) =>
+      ['raw', 'client'].map(async (name) => {
+        const url = await listen((_, response) => response.writeHead(status, { location }).end())
         expect((await run(url, name)).state, `${location} ${name}`).toBe('differs')
-    }
+      }),
+    )
+    await Promise.all(tries)
     expect(asked).toBe(0)
   })
 
