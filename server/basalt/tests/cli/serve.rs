@@ -290,24 +290,26 @@ fn signals_that_reload_do_not_stop_the_server() {
         .stdout(Stdio::piped())
         .stderr(std::fs::File::create(&errors).unwrap());
     let served = Server::ready(command.spawn().unwrap());
-    for signal in [Signal::HUP, Signal::USR1, Signal::USR2] {
+    let said = |text: &str| std::fs::read_to_string(&errors).unwrap().matches(text).count();
+    let wait_for = |text: &str, times: usize| {
+        let deadline = Instant::now() + PATIENCE;
+        while said(text) < times {
+            assert!(Instant::now() < deadline, "{}", std::fs::read_to_string(&errors).unwrap());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    // The settings are read before they change.
+    for (signal, readings) in [(Signal::HUP, 1), (Signal::USR1, 1), (Signal::USR2, 2)] {
         served.signal(signal);
+        wait_for("The settings were read again.", readings);
         assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
     }
     let config = project.path().join("supabase/config.toml");
     let before = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, before.replace("[api]", "[api]\nmax_rows = 7")).unwrap();
-    let said = |text: &str| std::fs::read_to_string(&errors).unwrap().matches(text).count();
-    let wait_for = |text: &str| {
-        let deadline = Instant::now() + PATIENCE;
-        while said(text) == 0 {
-            assert!(Instant::now() < deadline, "{}", std::fs::read_to_string(&errors).unwrap());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    };
-    wait_for("config.toml has changed");
+    wait_for("config.toml has changed", 1);
     served.signal(Signal::HUP);
-    wait_for("In force: api.max_rows.");
+    wait_for("In force: api.max_rows.", 1);
     assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
     served.stop();
     assert_eq!(said("config.toml has changed"), 1);

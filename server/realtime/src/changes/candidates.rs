@@ -131,7 +131,8 @@ impl Evaluator<'_> {
                 Ok(values) => Some(values),
                 Err(error) if is_temporary(&error) && !is_slow(&error) => return Err(error),
                 Err(error) => {
-                    tracing::debug!(%error, table = batch.table.name, "related rows could not be read");
+                    tracing::warn!(%error, table = batch.table.name, "all users are asked about row changes");
+                    self.changes.catalog.require_nothing(batch.table.oid);
                     None
                 }
             });

@@ -103,6 +103,15 @@ impl Catalog {
         Ok(requirement)
     }
 
+    /// Requires nothing of users of a table any more, until the cache is cleared: what its policies require took too
+    /// long to find out.
+    pub(super) fn require_nothing(&self, table: u32) {
+        let requirements = &mut self.cache.lock().requirements;
+        for (_, requirement) in requirements.iter_mut().filter(|((oid, _), _)| *oid == table) {
+            *requirement = None;
+        }
+    }
+
     /// Returns how many users may be judged together.
     pub(super) fn group_size(&self) -> usize {
         self.cache.lock().group_size.unwrap_or(GROUP_SIZE)
