@@ -17,8 +17,8 @@ use crate::token::Access;
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Rights to read that are found out at the same time. One network gets all but one of these places.
 const MAX_READING: usize = 2;
-/// The maximum number of clients that wait for their rights to read, and how long each of them does. A stock client gives
-/// up a join after 10 s, and tries again.
+/// The maximum number of clients that wait for their rights to read, and how long each of them does. A stock client
+/// gives up a join after 10 s, and tries again.
 const MAX_WAITING: usize = 1 << 16;
 const PLACE_LIMIT: Duration = Duration::from_secs(20);
 
@@ -38,8 +38,8 @@ pub(crate) struct Authorizer {
 }
 
 impl Authorizer {
-    /// Returns an authorizer. `database` must have logged in as a role that may write to `realtime.messages` whatever its
-    /// policies say.
+    /// Returns an authorizer. `database` must have logged in as a role that may write to `realtime.messages` whatever
+    /// its policies say.
     pub(crate) fn new(database: Database) -> Self {
         Self { database, permits: FairSemaphore::new(MAX_READING, MAX_WAITING) }
     }

@@ -1,8 +1,8 @@
 //! Row changes: subscriptions of clients, and the delivery of changes to them.
 //!
 //! The way of a change: `feed` reads it from the replication stream, `audience` has the channels that asked for such
-//! changes, `generated` computes what the stream leaves out, `evaluator`, `slow_filters` and `visibility` ask Postgres who
-//! gets it, but only about the `candidates` of whom its `policy` does not say that they cannot, `payload` writes it, and
+//! changes, `generated` computes what the stream leaves out, `evaluator`, `slow_filters` and `visibility` ask Postgres
+//! who gets it, but only about the `candidates`, of whom no `policy` says that they cannot, `payload` writes it, and
 //! `batch` does all this for many changes at once.
 
 mod audience;

@@ -1,8 +1,8 @@
 //! The queries about changed rows: their values as JSON, which filters they pass, and who may see them.
 //!
-//! There is one statement for all rows of one table in a batch, one for all filters of one shape, and one for many users
-//! of a role, each with the rows that its clients want. The number of queries does not depend on how many clients want
-//! the same.
+//! There is one statement for all rows of one table in a batch, one for all filters of one shape, and one for many
+//! users of a role, each with the rows that its clients want. The number of queries does not depend on how many clients
+//! want the same.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;

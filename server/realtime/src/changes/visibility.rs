@@ -1,7 +1,7 @@
 //! Who sees the changed rows: policies judge many users of one role in one statement.
 //!
-//! A function of the platform (`schema/platform/0036_visible_rows.sql`) becomes one user after the other. Users on whose
-//! behalf a policy fails, and all users where the function is missing or took too long, are judged one by one.
+//! A function of the platform (`schema/platform/0036_visible_rows.sql`) becomes one user after the other. Users on
+//! whose behalf a policy fails, and all users where the function is missing or took too long, are judged one by one.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -218,8 +218,8 @@ fn numbers(seen: &str, asked: &[usize]) -> HashSet<usize> {
     positions.filter_map(|position| asked.get(position).copied()).collect()
 }
 
-/// The statement that returns which rows of a table its user sees now, as an array of their positions. They are found by
-/// the primary key.
+/// The statement that returns which rows of a table its user sees now, as an array of their positions. They are found
+/// by the primary key.
 pub(super) struct Statement {
     pub(super) sql: String,
     keys: Vec<SharedColumn>,

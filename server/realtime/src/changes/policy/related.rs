@@ -42,8 +42,8 @@ pub(super) struct Join {
 pub(in crate::changes) type RelatedValues = HashMap<usize, Arc<[Box<str>]>>;
 
 impl Related {
-    /// Reports whether the other table is a table (a view may run anybody's functions) whose values can be compared with
-    /// `claim`, and which may be read whole.
+    /// Reports whether the other table is a table (a view may run anybody's functions) whose values can be compared
+    /// with `claim`, and which may be read whole.
     ///
     /// Errors: temporary ones of the database.
     pub(super) async fn can_be_read(

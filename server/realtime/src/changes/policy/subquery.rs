@@ -75,8 +75,8 @@ struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// Reads a query in a policy of `outer`. Conditions that are not understood are left out: with them, the query could
-    /// only find less.
+    /// Reads a query in a policy of `outer`. Conditions that are not understood are left out: with them, the query
+    /// could only find less.
     fn read(pieces: &'a [Piece], outer: &'a Table) -> Option<Self> {
         if pieces.iter().any(|piece| NOT_UNDERSTOOD.iter().any(|word| piece.is_word(word))) {
             return None;
