@@ -11,7 +11,7 @@ import { figure, heading, row, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
 import { joins } from './joins.mjs'
 import { policies } from './policies.mjs'
-import { address, join, message, report, sockets, startSockets } from './sockets.mjs'
+import { NOW, address, join, message, report, sockets, startSockets } from './sockets.mjs'
 
 /** Sockets that listen to broadcasts, and to row changes. */
 const LISTENERS = 1000
@@ -117,7 +117,7 @@ async function rowChanges(server, { seconds }) {
   await once(load.stdout, 'data')
   await new Promise((resolve) => setTimeout(resolve, 2000))
   const insert = {
-    sql: "insert into public.ticks (room, t) values (1, to_char(extract(epoch from clock_timestamp()) * 1e6, 'FM0000000000000000'))",
+    sql: `insert into public.ticks (room, t) values (1, ${NOW})`,
     role: 'service_role',
     writes: true,
   }

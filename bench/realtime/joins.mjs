@@ -6,7 +6,7 @@ import path from 'node:path'
 import { load } from '../lib/load.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { figure, heading, row } from '../lib/table.mjs'
-import { address, startSockets, tokens, userId } from './sockets.mjs'
+import { OWN_TOKEN, address, join, startSockets, tokens, userId } from './sockets.mjs'
 
 /** Users who come back at the same time. */
 const USERS = 1000
@@ -37,11 +37,8 @@ export async function joins(server, { seconds }) {
         { connections: 1, seconds: time },
       )
     const quiet = await reads(seconds)
-    const frame = JSON.stringify([
-      ...['1', '1', 'realtime:bench', 'phx_join'],
-      { config: { private: true }, access_token: '{token}' },
-    ])
-    const join = async () => {
+    const frame = join({ private: true }, OWN_TOKEN)
+    const joinAll = async () => {
       const begun = performance.now()
       const sockets = startSockets(
         address(server),
@@ -53,12 +50,12 @@ export async function joins(server, { seconds }) {
       await once(sockets, 'exit')
       return elapsed
     }
-    row('seconds until all have joined, target 2', figure(await join()))
+    row('seconds until all have joined, target 2', figure(await joinAll()))
     const [beside, ...times] = await Promise.all([
       reads(3),
       ...[500, 1500].map(async (pause) => {
         await new Promise((resolve) => setTimeout(resolve, pause))
-        return join()
+        return joinAll()
       }),
     ])
     row('  the same twice, beside reads of REST', times.map(figure).join(', '))

@@ -7,7 +7,17 @@ import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { processorTime, treeProcessorTime } from '../lib/processes.mjs'
 import { figure, heading, row } from '../lib/table.mjs'
-import { address, received, report, startSockets, tokens, userId } from './sockets.mjs'
+import {
+  NOW,
+  OWN_TOKEN,
+  address,
+  join,
+  received,
+  report,
+  startSockets,
+  tokens,
+  userId,
+} from './sockets.mjs'
 
 /** Rows that one statement inserts where as many as possible are written. */
 const BATCH = 20
@@ -36,9 +46,6 @@ const SCHEMA = `
   grant select on public.own, public.posts, public.members to authenticated;
   alter publication supabase_realtime add table public.own, public.posts;
   analyze public.members`
-
-/** The time of a row, from which its delay is computed. */
-const NOW = "to_char(extract(epoch from clock_timestamp()) * 1e6, 'FM0000000000000000')"
 
 /**
  * Row changes to many users, each of whom has a token and sees other rows.
@@ -81,8 +88,7 @@ export async function policies(server, { seconds }) {
 
 async function measure(server, database, seconds, { users, target, table, readers, rows, ...how }) {
   const changes = [{ event: 'INSERT', schema: 'public', table }]
-  const config = { config: { postgres_changes: changes }, access_token: '{token}' }
-  const frame = JSON.stringify(['1', '1', 'realtime:bench', 'phx_join', config])
+  const frame = join({ postgres_changes: changes }, OWN_TOKEN)
   const load = startSockets(
     address(server),
     ...['--sockets', users, '--join', frame, '--tokens', how.tokens, '--listen'],

@@ -11,10 +11,16 @@ export function address({ access: { url, anonKey } }) {
   return `${url.replace('http', 'ws')}/realtime/v1/websocket?vsn=2.0.0&apikey=${anonKey}`
 }
 
-/** Returns the frame that joins the channel of the benchmarks. */
-export function join(config = {}) {
-  return JSON.stringify(['1', '1', 'realtime:bench', 'phx_join', { config }])
+/** Returns the frame that joins the channel of the benchmarks; `more` is what its payload has beside the configuration. */
+export function join(config = {}, more = {}) {
+  return JSON.stringify(['1', '1', 'realtime:bench', 'phx_join', { config, ...more }])
 }
+
+/** What a frame has for each socket to have a token of its own. */
+export const OWN_TOKEN = { access_token: '{token}' }
+
+/** The SQL for the time of a row, from which its delay is computed. */
+export const NOW = "to_char(extract(epoch from clock_timestamp()) * 1e6, 'FM0000000000000000')"
 
 /** The frame of a broadcast to that channel. */
 export const message = JSON.stringify([

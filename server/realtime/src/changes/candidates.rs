@@ -117,8 +117,6 @@ impl Evaluator<'_> {
             let changes = batch.numbers.iter().map(|number| (*number, &self.rows[*number]));
             let wanted = changes.filter(|(number, change)| is_wanted(*number, change));
             rows.extend(wanted.filter_map(|(number, change)| new_row(number, change)));
-            let xids = rows.iter().map(|row| self.rows[row.number].xid).collect();
-            queries::await_visibility(database, &xids).await?;
         }
         let mut found = Vec::new();
         for values in readers.values() {

@@ -12,6 +12,9 @@ use super::policy::{self, Requirement};
 use super::queries;
 use super::table::{self, RoleRights, Table};
 
+/// Users that are judged in one statement.
+const GROUP_SIZE: usize = 128;
+
 /// The cache of tables and rights.
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
@@ -28,9 +31,6 @@ struct CatalogCache {
     /// The maximum number of users that are judged together, if it is not the usual one.
     group_size: Option<usize>,
 }
-
-/// Users that are judged in one statement.
-const GROUP_SIZE: usize = 128;
 
 /// A table, and the columns that have to be computed, if there are any.
 type Known = (Arc<Table>, Option<Arc<Generated>>);

@@ -14,7 +14,7 @@ use super::slow_filters::SlowBudget;
 use super::subscriber::Principal;
 use super::subscriptions::Changes;
 use super::table::{RoleRights, Table};
-use crate::row::RowChange;
+use crate::row::{Kind, RowChange};
 
 /// The results of Postgres about the changes of one table.
 pub(super) struct Evaluation {
@@ -68,6 +68,13 @@ impl Evaluator<'_> {
         rights: &HashMap<Box<str>, Arc<RoleRights>>,
     ) -> Result<Readership, Error> {
         let batch = self.batch;
+        // Policies are asked about rows that are there.
+        let there = batch.numbers.iter().map(|number| &self.rows[*number]);
+        let there = there.filter(|change| change.kind != Kind::Delete).map(|change| change.xid);
+        let xids: HashSet<u32> = there.collect();
+        if !xids.is_empty() && rights.values().any(|rights| rights.has_row_security) {
+            queries::await_visibility(&self.changes.database, &xids).await?;
+        }
         let candidates = self.candidates(index, rights).await?;
         let evaluated = self.passed(&index.by_shape, rights, &candidates).await?;
         let passed = batch.numbers.iter().map(|number| {

@@ -237,11 +237,7 @@ pub(super) async fn passed(
     );
     push_rows(&mut sql, shared.len());
     let reply = database.run(&query(sql, parameters, limit)).await?;
-    let read = |row: &Row| {
-        let list = row.text(1)?.trim_matches(['{', '}']);
-        let list = list.split(',').filter(|number| !number.is_empty()).map(|number| number.parse().ok());
-        Some((row.text(0)?.parse().ok()?, list.collect::<Option<Vec<usize>>>()?))
-    };
+    let read = |row: &Row| Some((row.text(0)?.parse().ok()?, integers(row.text(1)?)?));
     Ok(reply.rows().iter().filter_map(read).collect())
 }
 
@@ -270,6 +266,12 @@ fn value_of(condition: &Condition) -> String {
         Test::In(values) => array(values),
         Test::Is(_) => String::new(),
     }
+}
+
+/// Returns the elements of an array of integers; `None` if there are others.
+pub(super) fn integers(array: &str) -> Option<Vec<usize>> {
+    let elements = array.trim_matches(['{', '}']).split(',').filter(|element| !element.is_empty());
+    elements.map(|element| element.parse().ok()).collect()
 }
 
 /// Returns the text of an array of `values`.

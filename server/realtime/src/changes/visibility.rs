@@ -27,7 +27,6 @@ const GROUP_TIME_LIMIT: Duration = Duration::from_secs(2);
 
 /// A user, and the changes that are asked about.
 struct Question<'a> {
-    principal: Arc<Principal>,
     subscriber: &'a Subscriber,
     numbers: Vec<usize>,
 }
@@ -36,7 +35,8 @@ struct Question<'a> {
 type Answer = (Arc<Principal>, HashSet<usize>);
 
 impl Evaluator<'_> {
-    /// Returns, for each distinct role and claims that policies apply to, the changes whose rows it sees.
+    /// Returns, for each distinct role and claims that policies apply to, the changes whose rows it sees. Other sessions
+    /// have to see the transactions of the changes.
     pub(super) async fn visible(
         &self,
         passed: &[(usize, Vec<usize>)],
@@ -50,8 +50,6 @@ impl Evaluator<'_> {
         if questions.is_empty() {
             return Ok(HashMap::new());
         }
-        let xids = questions.values().flat_map(|asked| &asked.numbers).map(|number| self.rows[*number].xid);
-        queries::await_visibility(&self.changes.database, &xids.collect()).await?;
         let mut by_role: IndexMap<&str, Vec<Question<'_>>> = IndexMap::new();
         for asked in questions.into_values() {
             by_role.entry(asked.subscriber.access.role()).or_default().push(asked);
@@ -76,9 +74,9 @@ impl Evaluator<'_> {
         passed: &[(usize, Vec<usize>)],
         rights: &HashMap<Box<str>, Arc<RoleRights>>,
         candidates: &Candidates,
-    ) -> IndexMap<Arc<Principal>, Question<'a>> {
+    ) -> IndexMap<&'a Arc<Principal>, Question<'a>> {
         let batch = self.batch;
-        let mut questions: IndexMap<Arc<Principal>, Question<'a>> = IndexMap::new();
+        let mut questions: IndexMap<&Arc<Principal>, Question<'a>> = IndexMap::new();
         for (number, filters) in passed {
             let change = &self.rows[*number];
             if change.kind == Kind::Delete || !batch.table.has_key() {
@@ -93,11 +91,8 @@ impl Evaluator<'_> {
                 if !role.is_some_and(|role| role.has_row_security && batch.may_select_key(role)) {
                     continue;
                 }
-                let asked = questions.entry(Arc::clone(&subscriber.principal)).or_insert_with(|| Question {
-                    principal: Arc::clone(&subscriber.principal),
-                    subscriber,
-                    numbers: Vec::new(),
-                });
+                let new = || Question { subscriber, numbers: Vec::new() };
+                let asked = questions.entry(&subscriber.principal).or_insert_with(new);
                 if asked.numbers.last() != Some(number) {
                     asked.numbers.push(*number);
                 }
@@ -185,12 +180,19 @@ impl Evaluator<'_> {
             }
             Err(error) => return Err(error),
         };
-        Ok((asked.principal, seen))
+        Ok(asked.answer(seen))
     }
 
     /// Returns the rows after the changes `numbers`.
     fn new_rows(&self, numbers: &[usize]) -> Vec<NumberedRow<'_>> {
         numbers.iter().filter_map(|number| candidates::new_row(*number, &self.rows[*number])).collect()
+    }
+}
+
+impl Question<'_> {
+    /// Returns the answer that these changes are seen.
+    fn answer(&self, seen: HashSet<usize>) -> Answer {
+        (Arc::clone(&self.subscriber.principal), seen)
     }
 }
 
@@ -204,7 +206,7 @@ fn take_answers<'a>(
     let mut left = Vec::new();
     for asked in questions {
         match found.next().flatten() {
-            Some(seen) => answers.push((asked.principal, seen)),
+            Some(seen) => answers.push(asked.answer(seen)),
             None => left.push(asked),
         }
     }
@@ -213,9 +215,8 @@ fn take_answers<'a>(
 
 /// Returns the changes whose rows are seen. `seen` is an array of positions in `asked`, from 1.
 fn numbers(seen: &str, asked: &[usize]) -> HashSet<usize> {
-    let positions = seen.trim_matches(['{', '}']).split(',');
-    let positions = positions.filter_map(|position| position.parse::<usize>().ok()?.checked_sub(1));
-    positions.filter_map(|position| asked.get(position).copied()).collect()
+    let positions = queries::integers(seen).unwrap_or_default().into_iter();
+    positions.filter_map(|position| asked.get(position.checked_sub(1)?).copied()).collect()
 }
 
 /// The statement that returns which rows of a table its user sees now, as an array of their positions. They are found

@@ -10,7 +10,7 @@ use postgres::{Database, Error, Transaction, push_identifier, text};
 use replication::Value;
 
 use super::claim::Claim;
-use crate::changes::queries::{NumberedRow, SharedColumn, is_temporary, rows_as_json};
+use crate::changes::queries::{NumberedRow, SharedColumn, is_temporary, push_rows, rows_as_json};
 use crate::changes::table::{self, Table};
 
 /// How long Postgres may take for the values of one batch.
@@ -109,11 +109,9 @@ impl Related {
         let json = rows_as_json(&firsts.collect::<Vec<_>>(), &columns);
         let mut sql = String::from("select r.n, o.");
         push_identifier(&mut sql, &self.value);
-        sql.push_str("::text from json_to_recordset($1::json) as r(n int");
-        for index in 0..columns.len() {
-            let _ = write!(sql, ", c{index} text");
-        }
-        sql.push_str(") join ");
+        sql.push_str("::text");
+        push_rows(&mut sql, columns.len());
+        sql.push_str(" join ");
         push_identifier(&mut sql, &self.schema);
         sql.push('.');
         push_identifier(&mut sql, &self.table);

@@ -32,7 +32,14 @@ const NOT_UNDERSTOOD: [&str; 17] = [
 /// Returns what a condition with a query of another table requires of a row of `table`.
 pub(super) fn requirement(pieces: &[Piece], table: &Table) -> Option<Requirement> {
     let (claim, related) = match pieces {
-        [word, Piece::Group(query)] if word.is_word("EXISTS") => Query::read(query, table)?.by_its_claim()?,
+        [word, Piece::Group(query)] if word.is_word("EXISTS") => {
+            let query = Query::read(query, table)?;
+            // An aggregate has a row whatever it is made of.
+            if query.selected.iter().any(|piece| matches!(piece, Piece::Group(_))) {
+                return None;
+            }
+            query.by_its_claim()?
+        }
         [left @ .., word, Piece::Group(query)] if word.is_word("IN") => {
             let mut query = Query::read(query, table)?;
             let Term::Column(selected) = term(without_alias(query.selected))? else { return None };

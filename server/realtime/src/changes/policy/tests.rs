@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Requirement, RowValues, expression, load};
 use crate::authorize::BECOME;
-use crate::changes::queries::NumberedRow;
+use crate::changes::queries::{NumberedRow, integers};
 use crate::changes::readers::{KnownValues, Readers, Requirements};
 use crate::changes::table::{self, Table};
 use crate::changes::visibility::Statement;
@@ -50,7 +50,7 @@ const UNDERSTOOD: [&str; 17] = [
     "exists (select from members where members.user_id = auth.uid())",
     "false",
 ];
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "true",
     "open",
     "room > 1",
@@ -60,6 +60,7 @@ const OTHERS: [&str; 14] = [
     "coalesce(owner, auth.uid()) = auth.uid()",
     "case when open then owner = auth.uid() and room = 1 else org = auth.email() end",
     "not exists (select 1 from members m where m.room = rows.room and m.user_id = auth.uid())",
+    "exists (select count(*) from members m where m.room = rows.room and m.user_id = auth.uid())",
     "room in (select room from teams where user_id = auth.uid())",
     "room in (select room from members where user_id = auth.uid() union select 2)",
     "owner = coalesce(auth.uid(), owner)",
@@ -169,7 +170,7 @@ impl Stage {
 }
 
 fn positions(seen: &str) -> HashSet<usize> {
-    seen.trim_matches(['{', '}']).split(',').filter_map(|position| position.parse().ok()).collect()
+    integers(seen).unwrap().into_iter().collect()
 }
 
 /// Returns a row as the stream has it.
