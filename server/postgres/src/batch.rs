@@ -7,6 +7,8 @@ mod encode;
 mod pending;
 mod read;
 
+pub(crate) use encode::bind;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;

@@ -4,13 +4,15 @@ use bytes::{Buf as _, BytesMut};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
-use crate::connect::Session;
+use crate::connect::{Session, Target};
 use crate::error::Error;
 use crate::error::ServerError;
 
 /// A connection outside the pools. Its statements may change the session in any way, so it is never pooled.
 pub struct Connection {
-    session: Session,
+    pub(crate) session: Session,
+    /// The server, to which a cancellation is sent.
+    pub(crate) target: Target,
 }
 
 /// The outcome of the last statement of a text.
@@ -23,8 +25,8 @@ pub enum Outcome {
 }
 
 impl Connection {
-    pub(crate) fn new(session: Session) -> Self {
-        Self { session }
+    pub(crate) fn new(session: Session, target: Target) -> Self {
+        Self { session, target }
     }
 
     /// Returns the process ID of the server process, as `pg_terminate_backend` expects it.
@@ -68,11 +70,7 @@ impl Connection {
                 Message::ErrorResponse(body) => {
                     failure = failure.or(Some(ServerError::from_body(&body).into()));
                 }
-                Message::CopyInResponse(_) => {
-                    let mut refusal = BytesMut::new();
-                    frontend::copy_fail("COPY not supported", &mut refusal)?;
-                    self.session.send(&refusal).await?;
-                }
+                Message::CopyInResponse(_) => self.refuse_copy().await?,
                 Message::CopyOutResponse(_) => {
                     failure = failure.or(Some(copy_refused()));
                 }
@@ -80,6 +78,13 @@ impl Connection {
                 _ => {}
             }
         }
+    }
+
+    /// Refuses `COPY … FROM STDIN`, for which there is no data. Postgres then reports an error.
+    pub(crate) async fn refuse_copy(&mut self) -> Result<(), Error> {
+        let mut refusal = BytesMut::new();
+        frontend::copy_fail("COPY not supported", &mut refusal)?;
+        self.session.send(&refusal).await
     }
 
     /// Returns the length of the next message if it is a row or copied data, which may be a gigabyte long.
@@ -103,7 +108,7 @@ impl Connection {
 }
 
 /// Returns the error for `COPY … TO STDOUT`, whose data nothing reads.
-fn copy_refused() -> Error {
+pub(crate) fn copy_refused() -> Error {
     let refusal = ServerError {
         severity: "ERROR".to_owned(),
         code: "0A000".to_owned(),

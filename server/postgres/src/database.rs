@@ -89,7 +89,8 @@ impl Database {
             target.config.user(role).password(password).options("");
         }
         target.config.application_name(application);
-        Ok(Connection::new(target.open().await?))
+        let session = target.open().await?;
+        Ok(Connection::new(session, target))
     }
 
     /// Opens a connection for logical replication, to `server` or without it to the pools' server, with `options` that

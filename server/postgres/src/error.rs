@@ -24,6 +24,9 @@ pub enum Error {
     /// The transaction took longer than this and was cancelled.
     #[error("the transaction was cancelled after {0:?}")]
     Timeout(Duration),
+    /// The rows that a text returned are more than this many bytes; its statement was cancelled.
+    #[error("the result has more than {0} bytes")]
+    TooLarge(usize),
     /// Postgres refused the transaction, which is rolled back.
     #[error("{0}")]
     Postgres(Box<ServerError>),
@@ -49,6 +52,7 @@ impl Error {
             Self::TooManyConnections(_) => "too_many_connections",
             Self::AcquireTimeout(_) => "pool_timeout",
             Self::Timeout(_) => "timeout",
+            Self::TooLarge(_) => "too_large",
             Self::Postgres(error) => &error.code,
             Self::Protocol(_) => "protocol",
         }

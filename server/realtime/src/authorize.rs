@@ -118,7 +118,7 @@ fn refusal(error: &postgres::Error, name: &str) -> Refusal {
     use postgres::Error;
     match error {
         Error::AcquireTimeout(_) => Refusal::PoolTooSmall,
-        Error::Timeout(_) => Refusal::QueryCanceled,
+        Error::Timeout(_) | Error::TooLarge(_) => Refusal::QueryCanceled,
         Error::Postgres(server) if server.code == "57014" => Refusal::QueryCanceled,
         Error::Postgres(server) if server.code == "23514" => Refusal::MissingPartition,
         Error::Postgres(server) => {

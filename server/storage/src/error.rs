@@ -353,7 +353,9 @@ fn database_form(error: &postgres::Error) -> WireForm {
         postgres::Error::Unavailable(_) | postgres::Error::TooManyConnections(_) => {
             unavailable("DatabaseTimeout")
         }
-        postgres::Error::Configuration(_) | postgres::Error::Protocol(_) => internal("InternalError"),
+        postgres::Error::Configuration(_) | postgres::Error::Protocol(_) | postgres::Error::TooLarge(_) => {
+            internal("InternalError")
+        }
     }
 }
 

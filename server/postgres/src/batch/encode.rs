@@ -1,6 +1,5 @@
 //! The encoding of statements as messages of the extended query protocol.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -11,7 +10,7 @@ use super::Connection;
 use super::pending::PendingStatement;
 use crate::error::Error;
 use crate::statement_cache;
-use crate::transaction::Statement;
+use crate::transaction::{Parameter, Statement};
 
 impl Connection {
     /// Appends the messages for `statement` to the output buffer, and the statement to `batch`.
@@ -45,7 +44,7 @@ impl Connection {
                 name
             }
         };
-        bind(&name, statement, &mut self.outbound)?;
+        bind(&name, &statement.parameters, &mut self.outbound)?;
         frontend::execute("", 0, &mut self.outbound)?;
         batch.push(pending);
         Ok(())
@@ -74,15 +73,15 @@ impl Connection {
 }
 
 /// Appends the message that binds the statement `name` to its parameters.
-fn bind(name: &str, statement: &Statement<'_>, outbound: &mut BytesMut) -> Result<(), Error> {
-    let write_parameter = |parameter: &Option<Cow<'_, [u8]>>, buffer: &mut BytesMut| match parameter {
+pub(crate) fn bind(name: &str, parameters: &[Parameter<'_>], outbound: &mut BytesMut) -> Result<(), Error> {
+    let write_parameter = |parameter: &Parameter<'_>, buffer: &mut BytesMut| match parameter {
         Some(text) => {
             buffer.extend_from_slice(text);
             Ok(IsNull::No)
         }
         None => Ok(IsNull::Yes),
     };
-    let (no_formats, parameters) = (std::iter::empty::<i16>, &statement.parameters);
+    let no_formats = std::iter::empty::<i16>;
     frontend::bind("", name, no_formats(), parameters, write_parameter, no_formats(), outbound).map_err(
         |error| match error {
             frontend::BindError::Conversion(error) => Error::protocol(error.to_string()),

@@ -29,7 +29,7 @@ pub(super) fn is_temporary(error: &Error) -> bool {
     match error {
         Error::Postgres(refusal) => is_temporary_code(&refusal.code),
         // Too many parameters, for example.
-        Error::Protocol(_) | Error::Configuration(_) => false,
+        Error::Protocol(_) | Error::Configuration(_) | Error::TooLarge(_) => false,
         _ => true,
     }
 }
