@@ -9,6 +9,7 @@
 //! take.
 
 mod deno;
+mod deployments;
 mod error;
 mod metrics;
 mod registration;
@@ -35,10 +36,12 @@ use poem::{Endpoint, Request, Response, endpoint};
 use tokens::Verifier;
 
 pub use deno::NoDeno;
+pub use deployments::Booted;
 pub use schedule::TakeCall;
 pub use session::{Overrides, Session};
 pub use settings::{
-    DeployedFunction, Function, KNOWN_KEYS, Limits, Secrets, Settings, settings_that_need_a_restart,
+    DeployedFunction, Deployment, Function, KNOWN_KEYS, Limits, Secrets, Settings, is_name,
+    settings_that_need_a_restart,
 };
 
 use error::Error;
@@ -112,10 +115,7 @@ impl Functions {
             return;
         }
         host.configure(settings);
-        // A call that has found its processes already is one of those that run.
-        for (_, processes) in self.0.processes.write().drain() {
-            processes.renew();
-        }
+        self.0.renew_all();
     }
 
     /// Returns the service, with paths relative to its mount point (`/functions/v1`): the first segment names the
@@ -209,7 +209,7 @@ impl Inner {
             return Ok(known);
         }
         // While a function does not run, its settings may have been changed, or it may have been removed.
-        let deployed = self.host.find(name).filter(|deployed| deployed.function.enabled);
+        let deployed = self.host.find(name);
         let mut all = self.processes.write();
         let Some(deployed) = deployed else {
             all.remove(name);
@@ -222,6 +222,14 @@ impl Inner {
                 all.insert(name.to_owned(), Arc::clone(&processes));
                 Ok(processes)
             }
+        }
+    }
+
+    /// Makes the next call of each function start a new process with the current configuration.
+    pub(crate) fn renew_all(&self) {
+        // A call that has found its processes already is one of those that run.
+        for (_, processes) in self.processes.write().drain() {
+            processes.renew();
         }
     }
 

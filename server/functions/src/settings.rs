@@ -158,6 +158,19 @@ pub struct DeployedFunction {
     pub entry_point: PathBuf,
     /// Its settings.
     pub function: Function,
+    /// Where its files are if it was deployed to the server; `None` for a function of the project's folder.
+    pub deployment: Option<Deployment>,
+}
+
+/// The files of a version of a function that was deployed to the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deployment {
+    /// The number of the version.
+    pub version: i32,
+    /// The folder of its files. The function may read all of them.
+    pub folder: PathBuf,
+    /// The versions and checksums of the modules that it imports, as Deno writes them (`deno.lock`).
+    pub lock: PathBuf,
 }
 
 impl Settings {
@@ -241,6 +254,9 @@ impl Settings {
         env_file: Option<&BTreeMap<String, String>>,
     ) -> Result<BTreeMap<String, String>, Invalid> {
         let mut own = deployed.function.env.0.clone();
+        if deployed.deployment.is_some() {
+            return Ok(own);
+        }
         if let Some(flag) = env_file {
             own.retain(|name, _| !flag.contains_key(name));
             return Ok(own);
@@ -261,10 +277,8 @@ impl Settings {
 
     /// Returns the function `name`, if it has an entry point, even if it is disabled.
     pub fn find(&self, name: &str) -> Option<DeployedFunction> {
-        // Only names that the CLI allows are valid, so a name cannot lead out of the folder.
-        let is_valid = name.starts_with(|first: char| first.is_ascii_alphanumeric())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        if !is_valid {
+        // A name cannot lead out of the folder.
+        if !is_name(name) {
             return None;
         }
         let function = self.functions.get(name).cloned().unwrap_or_default();
@@ -272,7 +286,7 @@ impl Settings {
             Some(path) => path.is_file().then(|| path.clone())?,
             None => entry_point(&self.folder.join(name))?,
         };
-        Some(DeployedFunction { name: name.to_owned(), entry_point, function })
+        Some(DeployedFunction { name: name.to_owned(), entry_point, function, deployment: None })
     }
 
     /// Returns all functions, sorted by name.
@@ -298,6 +312,12 @@ pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'sta
         ("basalt.functions.schedules", old.schedules != new.schedules),
         ("DENO", old.deno != new.deno),
     ])
+}
+
+/// Reports whether `name` is one that the CLI allows for a function: letters, digits, `-` and `_`.
+pub fn is_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 fn entry_point(folder: &Path) -> Option<PathBuf> {

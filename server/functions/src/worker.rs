@@ -3,6 +3,7 @@
 mod backoff;
 mod connection;
 mod connections;
+mod host;
 mod import_map;
 mod imports;
 mod output;
@@ -31,8 +32,9 @@ use crate::settings::Limits;
 
 pub(crate) use connection::{Body, Connection, Failure, LONGEST_SHORT};
 pub(crate) use connections::Connections;
+pub(crate) use host::Host;
 pub(crate) use processes::Processes;
-pub(crate) use slot::{Call, Host, Slot};
+pub(crate) use slot::{Call, Slot};
 
 use backoff::Progress;
 use process::Launch;
@@ -43,6 +45,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 pub(crate) const END_LIMIT: Duration = Duration::from_secs(2);
 /// How long a stopping server waits for the background work of functions.
 const LAST_WORK: Duration = Duration::from_secs(3);
+/// How long the last lines of a process that has ended may take to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The header by which our script responds to a call that it has not begun, because its process ends after an error
 /// that the function did not catch. Its value is the name of the process's folder, which only that process knows.
 const NOT_BEGUN: &str = "x-basalt-not-begun";
@@ -102,21 +106,24 @@ struct BootedProcess {
 
 /// Starts a process and waits until it is ready.
 ///
-/// Errors: the reason, for the log.
-async fn boot(launch: &Launch<'_>) -> Result<BootedProcess, String> {
+/// Errors: the reason, for the log, followed by what the process has written.
+async fn boot(launch: &Launch<'_>) -> Result<BootedProcess, NotBooted> {
     let mut child = launch
         .command()
         .spawn()
-        .map_err(|error| format!("{} cannot be run: {error}", launch.deno.display()))?;
+        .map_err(|error| NotBooted::because(format!("{} cannot be run: {error}", launch.deno.display())))?;
     let (ready, is_ready) = oneshot::channel();
-    let log = output::Log { function: launch.deployed.name.clone(), lines: launch.lines.clone() };
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let log = output::Log {
+        function: launch.deployed.name.clone(),
+        lines: launch.lines.clone(),
+        first: Arc::downgrade(&written),
+    };
     // Both tasks end with the process.
     if let Some(output) = child.stdout.take() {
         tokio::spawn(output::follow_output(output, log.clone(), ready));
     }
-    if let Some(errors) = child.stderr.take() {
-        tokio::spawn(output::follow_errors(errors, log));
-    }
+    let errors = child.stderr.take().map(|errors| tokio::spawn(output::follow_errors(errors, log)));
     let input = child.stdin.take();
     let limit = launch.settings.limits.boot;
     let outcome = tokio::select! {
@@ -131,8 +138,28 @@ async fn boot(launch: &Launch<'_>) -> Result<BootedProcess, String> {
         Ok(()) => Ok(BootedProcess { child, _input: input, folder: launch.folder.to_owned() }),
         Err(reason) => {
             kill(&mut child).await;
-            Err(reason)
+            if let Some(errors) = errors {
+                // The process has ended, so nothing more comes; a process of its own may keep the pipe open.
+                let _ = timeout(LAST_WORDS, errors).await;
+            }
+            let words = std::mem::take(&mut *written.lock()).join("\n");
+            Err(NotBooted { reason, words })
         }
+    }
+}
+
+/// Why a process did not become ready.
+#[derive(Debug)]
+pub(crate) struct NotBooted {
+    /// In words of the server.
+    pub(crate) reason: String,
+    /// What the process has written, which often says more; may be empty.
+    pub(crate) words: String,
+}
+
+impl NotBooted {
+    fn because(reason: String) -> Self {
+        Self { reason, words: String::new() }
     }
 }
 

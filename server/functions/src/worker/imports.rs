@@ -64,8 +64,12 @@ pub(super) async fn read(launch: &Launch<'_>) -> Imports {
     let Ok(graph) = serde_json::from_slice::<Graph>(&output.stdout) else { return Imports::default() };
     let own = launch.readable();
     let settings = launch.settings;
-    // The functions folder may be elsewhere.
-    let project = Project::new(&[&settings.root, &settings.folder], &settings.data_dir);
+    let project = match &launch.deployed.deployment {
+        // All of its folder may be read, and nothing else.
+        Some(deployment) => Project::new(&[&deployment.folder], &deployment.lock),
+        // The functions folder may be elsewhere.
+        None => Project::new(&[&settings.root, &settings.folder], &settings.data_dir),
+    };
     let (imports, refused) = choose(&graph, &own, &project);
     for refusal in refused {
         tracing::error!(target: "function", function = launch.deployed.name, "{refusal}");

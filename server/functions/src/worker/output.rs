@@ -1,5 +1,8 @@
 //! The output of a function's process: its log, and the message that it is ready.
 
+use std::sync::Weak;
+
+use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::sync::{broadcast, oneshot};
@@ -8,6 +11,8 @@ use tokio::sync::{broadcast, oneshot};
 const MARK: u8 = 1;
 /// The number of bytes that are kept of a line: enough for the longest event if all its characters are escaped.
 const LONGEST_LINE: usize = 128 * 1024;
+/// The number of first lines that are kept, to say why a function does not start.
+const FIRST_LINES: usize = 50;
 
 /// An event that our script writes as a line.
 #[derive(Debug, Deserialize)]
@@ -76,11 +81,19 @@ pub(super) struct Log {
     pub(super) function: String,
     /// Where its lines are sent, too.
     pub(super) lines: broadcast::Sender<String>,
+    /// The first lines, as long as somebody keeps them.
+    pub(super) first: Weak<Mutex<Vec<String>>>,
 }
 
 impl Log {
     fn write(&self, level: Level, request_id: &str, text: &str) {
         let function = &*self.function;
+        if let Some(first) = self.first.upgrade() {
+            let mut first = first.lock();
+            if first.len() < FIRST_LINES {
+                first.push(text.to_owned());
+            }
+        }
         if self.lines.receiver_count() > 0 {
             // It fails if the session has just ended.
             let _ = self.lines.send(format!("[{function}] {text}"));
@@ -138,7 +151,7 @@ mod tests {
     #[tokio::test]
     async fn readiness_is_reported_between_log_lines() {
         let (sender, receiver) = oneshot::channel();
-        let log = Log { function: "hello".to_owned(), lines: broadcast::Sender::new(1) };
+        let log = Log { function: "hello".to_owned(), lines: broadcast::Sender::new(1), first: Weak::new() };
         let output = b"plain\n\x01{\"level\":\"log\",\"text\":\"hi\"}\n\x01{\"state\":\"ready\"}\nunended";
         follow_output(output.as_slice(), log, sender).await;
         receiver.await.unwrap();

@@ -69,7 +69,8 @@ impl Launch<'_> {
     pub(super) fn command(&self) -> Command {
         let machine = self.machine();
         let mut command = Command::new(self.deno);
-        command.args(["run", "--quiet", "--no-prompt", "--no-check", "--no-lock", "--node-modules-dir=none"]);
+        command.args(["run", "--quiet", "--no-prompt", "--no-check", "--node-modules-dir=none"]);
+        command.args(self.lock());
         command.arg(format!("--v8-flags=--max-old-space-size={}", self.settings.limits.memory.0 >> 20));
         command.args(["--allow-net", "--allow-env", "--allow-import"]);
         let mut readable = self.readable();
@@ -86,7 +87,7 @@ impl Launch<'_> {
     /// network.
     pub(super) fn graph_command(&self) -> Command {
         let mut command = Command::new(self.deno);
-        command.args(["info", "--json", "--quiet", "--no-lock", "--node-modules-dir=none"]);
+        command.args(["info", "--json", "--quiet", "--node-modules-dir=none"]).args(self.lock());
         command.args(["--no-remote", "--no-npm"]).args(self.configuration()).arg(&self.deployed.entry_point);
         self.set_up(&mut command, &self.machine());
         command.stdin(Stdio::null());
@@ -98,6 +99,29 @@ impl Launch<'_> {
         command.env("DENO_DIR", &self.settings.cache).env("DENO_NO_UPDATE_CHECK", "1").env("NO_COLOR", "1");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.current_dir(self.function_folder()).process_group(0).kill_on_drop(true);
+    }
+
+    /// Returns the command that downloads what the function imports, and writes its versions and checksums into the
+    /// lock of the deployment. It runs nothing of the function.
+    pub(super) fn cache_command(&self) -> Command {
+        let mut command = Command::new(self.deno);
+        command.args(["cache", "--quiet", "--node-modules-dir=none"]).args(self.lock());
+        command.args(self.configuration()).arg(&self.deployed.entry_point);
+        self.set_up(&mut command, &self.machine());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Returns the arguments that name the lock of a deployment. Functions of the project's folder have none.
+    fn lock(&self) -> Vec<OsString> {
+        match &self.deployed.deployment {
+            Some(deployment) => {
+                let mut argument = OsString::from("--lock=");
+                argument.push(&deployment.lock);
+                vec![argument]
+            }
+            None => vec!["--no-lock".into()],
+        }
     }
 
     /// Returns the variables of the server that Deno needs.
@@ -115,6 +139,10 @@ impl Launch<'_> {
     /// Returns the paths that the function may read whatever it imports: its own folder in the functions folder, the
     /// code that functions share, the files in its settings, and packages of npm.
     pub(super) fn readable(&self) -> Vec<PathBuf> {
+        if let Some(deployment) = &self.deployed.deployment {
+            let npm = self.settings.cache.join("npm");
+            return vec![deployment.folder.clone(), npm, self.folder.to_owned()];
+        }
         let shared = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
         let shared = shared.filter(|entry| entry.file_name().as_bytes().starts_with(b"_"));
         let mut paths: Vec<PathBuf> = shared.map(|entry| entry.path()).collect();
@@ -136,6 +164,9 @@ impl Launch<'_> {
         let common =
             ["deno.json", "deno.jsonc", "import_map.json"].map(|file| self.settings.folder.join(file));
         let set = self.deployed.function.import_map.clone();
+        if self.deployed.deployment.is_some() {
+            return set.or_else(|| own.into_iter().find(|path| path.is_file()));
+        }
         set.or_else(|| own.into_iter().chain(common).find(|path| path.is_file()))
     }
 

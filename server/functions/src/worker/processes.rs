@@ -7,8 +7,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::NotBooted;
 use super::connection::LONGEST_SHORT;
-use super::slot::{Host, Slot};
+use super::host::Host;
+use super::slot::Slot;
 use crate::settings::DeployedFunction;
 
 /// The part of a process's memory that may be filled with short bodies: with 22 times as much, and as much again for
@@ -34,6 +36,18 @@ impl Processes {
     pub(crate) fn for_body(&self, size: Option<u64>) -> &Arc<Slot> {
         let is_short = size.is_some_and(|size| size <= LONGEST_SHORT as u64);
         &self.0[usize::from(!is_short)]
+    }
+
+    /// Starts the process for short bodies, if it does not run.
+    ///
+    /// Errors: why it did not start, in Deno's words where it has written any.
+    pub(crate) async fn boot(&self) -> Result<(), String> {
+        let slot = &self.0[0];
+        slot.start().await.map_err(|error| match slot.take_last_failure() {
+            Some(NotBooted { words, .. }) if !words.is_empty() => words,
+            Some(NotBooted { reason, .. }) => reason,
+            None => error.to_string(),
+        })
     }
 
     /// Returns both.

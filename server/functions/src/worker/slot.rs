@@ -8,103 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fairness::{FairSemaphore, Permit, Refusal};
-use parking_lot::{Mutex, RwLock};
-use tokio::sync::{broadcast, watch};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use super::backoff::{Backoff, Progress};
+use super::host::{Configuration, Host};
 use super::imports::Imports;
 use super::process::Launch;
 use super::room::{Room, UNIT};
-use super::{BootedProcess, END_LIMIT, End, Worker, boot, import_map, imports, supervise};
-use crate::deno::NoDeno;
-use crate::metrics::Metrics;
-use crate::session::{Overrides, WAITING_LINES};
-use crate::settings::{DeployedFunction, Secrets, Settings};
-use crate::watch::FileWatcher;
-use crate::{Error, find_deno};
+use super::{BootedProcess, END_LIMIT, End, NotBooted, Worker, boot, import_map, imports, supervise};
+use crate::Error;
+use crate::settings::DeployedFunction;
 
 /// The longest time that a call waits for a restart. If it would take longer, the call is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// The state that all functions share.
-pub(crate) struct Host {
-    /// The current settings. A function that runs keeps those with which its slot was made.
-    configuration: RwLock<Arc<Configuration>>,
-    /// The platform's variables.
-    platform: Secrets,
-    /// The program, if there is one.
-    pub(crate) deno: Result<PathBuf, NoDeno>,
-    /// Our script.
-    pub(crate) script: PathBuf,
-    /// A folder for the sockets, which no other user can enter.
-    pub(crate) sockets: PathBuf,
-    /// Cancelled when the server stops.
-    pub(crate) stop: CancellationToken,
-    pub(crate) tasks: TaskTracker,
-    pub(crate) metrics: Metrics,
-    /// Watches the files of functions, if that is wanted.
-    pub(crate) watcher: FileWatcher,
-    /// Those of the session that has begun, if any.
-    pub(crate) overrides: RwLock<Option<Overrides>>,
-    /// The lines that functions write to their logs, for a session.
-    pub(crate) lines: broadcast::Sender<String>,
-}
-
-/// The settings, and what follows from them.
-pub(crate) struct Configuration {
-    pub(crate) settings: Settings,
-    /// The environment that every function gets.
-    pub(crate) environment: BTreeMap<String, String>,
-}
-
-impl Configuration {
-    fn new(settings: Settings, platform: &Secrets) -> Self {
-        let mut environment = settings.secrets.0.clone();
-        environment.extend(platform.0.clone());
-        Self { settings, environment }
-    }
-}
-
-impl Host {
-    /// Returns the state of the functions of `settings`, which get the variables of the `platform`. `script` starts
-    /// each of them, and their sockets are in the folder `sockets`.
-    pub(crate) fn new(settings: Settings, platform: Secrets, script: PathBuf, sockets: PathBuf) -> Self {
-        Self {
-            deno: find_deno(&settings),
-            configuration: RwLock::new(Arc::new(Configuration::new(settings, &platform))),
-            platform,
-            script,
-            sockets,
-            stop: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-            metrics: Metrics::default(),
-            watcher: FileWatcher::default(),
-            overrides: RwLock::default(),
-            lines: broadcast::Sender::new(WAITING_LINES),
-        }
-    }
-
-    /// Returns the current settings.
-    pub(crate) fn configuration(&self) -> Arc<Configuration> {
-        Arc::clone(&self.configuration.read())
-    }
-
-    /// Changes the settings for the slots that are made from now on.
-    pub(crate) fn configure(&self, settings: Settings) {
-        *self.configuration.write() = Arc::new(Configuration::new(settings, &self.platform));
-    }
-
-    /// Does what [`Settings::find`] does, with the settings of the session.
-    pub(crate) fn find(&self, name: &str) -> Option<DeployedFunction> {
-        let mut found = self.configuration().settings.find(name)?;
-        if self.overrides.read().as_ref().is_some_and(|overrides| overrides.is_open) {
-            found.function.verify_jwt = false;
-        }
-        Some(found)
-    }
-}
 
 /// A process of a function, whether or not it runs.
 pub(crate) struct Slot {
@@ -128,6 +45,8 @@ pub(crate) struct Slot {
     imported: Mutex<BTreeSet<PathBuf>>,
     /// Counts the starts that failed.
     failed_starts: AtomicU64,
+    /// Why the last one failed.
+    last_failure: Mutex<Option<NotBooted>>,
 }
 
 /// A call or a WebSocket in a process. The process is kept until the call is dropped.
@@ -182,6 +101,7 @@ impl Slot {
             version: AtomicU64::new(0),
             imported: Mutex::default(),
             failed_starts: AtomicU64::new(0),
+            last_failure: Mutex::default(),
         })
     }
 
@@ -366,15 +286,17 @@ impl Slot {
                 };
                 self.boot(launch).await
             }
-            Err(error) => Err(error),
+            Err(error) => Err(NotBooted::because(error)),
         };
-        let booted = booted.map_err(|reason| {
+        let booted = booted.map_err(|failure| {
+            let reason = &failure.reason;
             tracing::error!(target: "function", function = name, "did not start: {reason}");
             // It fails if there is no session.
             let _ = self.host.lines.send(format!("[{name}] did not start: {reason}"));
             let _ = std::fs::remove_dir_all(&folder);
             self.host.metrics.count_start(name, false);
             self.backoff.lock().record_failure(Progress::Started, Instant::now());
+            *self.last_failure.lock() = Some(failure);
             self.failed_starts.fetch_add(1, Ordering::AcqRel);
             Error::Boot(self.backoff.lock().wait(Instant::now()))
         })?;
@@ -385,11 +307,15 @@ impl Slot {
         Ok(())
     }
 
-    async fn boot(&self, mut launch: Launch<'_>) -> Result<BootedProcess, String> {
-        std::fs::DirBuilder::new()
-            .mode(0o700)
-            .create(launch.folder)
-            .map_err(|error| format!("the folder of its sockets cannot be made: {error}"))?;
+    /// Takes the reason of the last start that failed.
+    pub(crate) fn take_last_failure(&self) -> Option<NotBooted> {
+        self.last_failure.lock().take()
+    }
+
+    async fn boot(&self, mut launch: Launch<'_>) -> Result<BootedProcess, NotBooted> {
+        std::fs::DirBuilder::new().mode(0o700).create(launch.folder).map_err(|error| {
+            NotBooted::because(format!("the folder of its sockets cannot be made: {error}"))
+        })?;
         launch.imports = imports::read(&launch).await;
         self.host.watcher.add(&launch.imports.files);
         self.imported.lock().clone_from(&launch.imports.files);
