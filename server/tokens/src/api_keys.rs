@@ -1,11 +1,18 @@
 //! The project's API keys.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+
+/// The beginnings of opaque keys.
+pub(crate) const PUBLISHABLE_PREFIX: &str = "sb_publishable_";
+pub(crate) const SECRET_PREFIX: &str = "sb_secret_";
 
 /// The kind of key that a caller has presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +29,12 @@ pub enum ApiKeyKind {
     Token,
 }
 
-/// The four API keys of a project: Supabase's legacy pair of tokens and its newer opaque pair.
+/// The API keys of a project: Supabase's legacy pair of tokens, its newer opaque pair, and further opaque keys that were
+/// created while the server runs.
 #[derive(Clone)]
 pub struct ApiKeys {
+    /// The kinds of the further keys, by the SHA-256 of each key.
+    pub(crate) further: Arc<RwLock<HashMap<[u8; 32], ApiKeyKind>>>,
     pub(crate) anon: String,
     pub(crate) service_role: String,
     pub(crate) publishable: String,
@@ -52,7 +62,12 @@ impl ApiKeys {
         &self.secret
     }
 
-    /// Returns which of the four keys `presented` is, if any, in a time that does not depend on how much of it matches.
+    /// Makes `keys` the further opaque keys, each by the SHA-256 of it. All clones see the change at once.
+    pub fn set_further(&self, keys: HashMap<[u8; 32], ApiKeyKind>) {
+        *self.further.write() = keys;
+    }
+
+    /// Returns which of the keys `presented` is, if any, in a time that does not depend on how much of it matches.
     pub fn identify(&self, presented: &str) -> Option<ApiKeyKind> {
         let candidates = [
             (&self.anon, ApiKeyKind::Anon),
@@ -60,7 +75,17 @@ impl ApiKeys {
             (&self.service_role, ApiKeyKind::ServiceRole),
             (&self.secret, ApiKeyKind::Secret),
         ];
-        candidates.into_iter().find(|(key, _)| are_equal(key, presented)).map(|(_, kind)| kind)
+        let known = candidates.into_iter().find(|(key, _)| are_equal(key, presented)).map(|(_, kind)| kind);
+        known.or_else(|| self.identify_further(presented))
+    }
+
+    fn identify_further(&self, presented: &str) -> Option<ApiKeyKind> {
+        if !Self::is_opaque(presented) {
+            return None;
+        }
+        let further = self.further.read();
+        // What is looked up is a hash, so the time says nothing about a key.
+        if further.is_empty() { None } else { further.get(&*Sha256::digest(presented)).copied() }
     }
 
     /// Returns the token that services get in place of an opaque key: the legacy token of the same role; `None` for
@@ -91,6 +116,17 @@ impl fmt::Debug for ApiKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiKeys").field("publishable", &self.publishable).finish_non_exhaustive()
     }
+}
+
+/// Returns a new opaque key for the further keys of the project `project`: `sb_publishable_…` or `sb_secret_…`; `None` for
+/// a kind that is not opaque.
+pub fn new_opaque_key(kind: ApiKeyKind, project: &str) -> Option<String> {
+    let prefix = match kind {
+        ApiKeyKind::Publishable => PUBLISHABLE_PREFIX,
+        ApiKeyKind::Secret => SECRET_PREFIX,
+        ApiKeyKind::Anon | ApiKeyKind::ServiceRole | ApiKeyKind::Token => return None,
+    };
+    Some(opaque(prefix, &rand::random(), project))
 }
 
 /// Returns an opaque key in Supabase's format: `prefix`, 22 characters of base64url of `entropy`, and a checksum of

@@ -421,11 +421,13 @@ impl ApiKeyMaker<'_> {
                 format!("must start with {prefix:?} and 22 random characters"),
             )),
         };
+        let (publishable, secret) = (api_keys::PUBLISHABLE_PREFIX, api_keys::SECRET_PREFIX);
         Ok(ApiKeys {
+            further: Arc::default(),
             anon: legacy("ANON_KEY", &overrides.anon_key, "anon")?,
             service_role: legacy("SERVICE_ROLE_KEY", &overrides.service_role_key, "service_role")?,
-            publishable: opaque("SUPABASE_PUBLISHABLE_KEY", &overrides.publishable_key, "sb_publishable_")?,
-            secret: opaque("SUPABASE_SECRET_KEY", &overrides.secret_key, "sb_secret_")?,
+            publishable: opaque("SUPABASE_PUBLISHABLE_KEY", &overrides.publishable_key, publishable)?,
+            secret: opaque("SUPABASE_SECRET_KEY", &overrides.secret_key, secret)?,
         })
     }
 

@@ -19,7 +19,7 @@ mod signature;
 mod verified;
 mod verifier;
 
-pub use api_keys::{ApiKeyKind, ApiKeys};
+pub use api_keys::{ApiKeyKind, ApiKeys, new_opaque_key};
 pub use cli_keys::CLI_PUBLISHABLE_KEY;
 pub use error::{Error, KeyError};
 pub use issuer::Issuer;
