@@ -45,6 +45,7 @@ pub use exposure::{expose_new_tables, exposes_new_tables};
 pub use file::creates_own_trigger;
 pub use passwords::set_role_passwords;
 pub use platform::platform_checksum;
+pub use privileged::with_privileges;
 pub use source::digest;
 pub use split::{SplitError, Statement, split};
 pub use status::{Entry, State, Status};
@@ -53,7 +54,7 @@ use file::File;
 use ledger::Record;
 use platform::PlatformFile;
 use project::Target;
-use source::Folder;
+use source::{Folder, MigrationFile};
 
 /// The result of a run of migrations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -275,6 +276,28 @@ impl<'a> Migrator<'a> {
             apply::bounded(&file.file, &limits, recorded).await?;
         }
         Ok(())
+    }
+
+    /// Applies one migration that is no file: `sql`, which is recorded as `version` and `name`. Reports whether it was
+    /// applied; if the version is recorded already, it is not.
+    ///
+    /// Errors: all errors of running a file.
+    pub async fn apply(&mut self, version: &str, name: &str, sql: &str) -> Result<bool, Error> {
+        self.ensure_ledger().await?;
+        let (limits, file) = (self.limits, MigrationFile::new(version, name, sql));
+        let outcome = project::apply(self.client, &limits, Target::Migration(&file));
+        let outcome = apply::bounded(&file.file, &limits, outcome).await?;
+        Ok(matches!(outcome, Outcome::Applied { .. }))
+    }
+
+    /// Records one migration that is no file as applied, without running it.
+    ///
+    /// Errors: as of [`Self::record`].
+    pub async fn record_one(&mut self, version: &str, name: &str, sql: &str) -> Result<(), Error> {
+        self.ensure_ledger().await?;
+        let (limits, file) = (self.limits, MigrationFile::new(version, name, sql));
+        let recorded = project::record(self.client, &limits, Target::Migration(&file));
+        apply::bounded(&file.file, &limits, recorded).await
     }
 
     /// Says why [`Self::platform`] cannot update the schemas `auth` and `storage` of Supabase's own services, and what

@@ -5,12 +5,16 @@
 //! superuser and check what they are asked for (`schema/platform/0027_project_administrator.sql`). Where the session
 //! has a superuser's rights, or the database does not have these functions, the statement is run as it is.
 
-use tokio_postgres::GenericClient;
+mod tokens;
+
 use tokio_postgres::types::Type;
+use tokio_postgres::{Client, GenericClient};
 
 use super::error::Error;
 use super::holds;
-use super::split::Statement;
+use super::split::{Statement, split};
+use postgres::quote_literal;
+use tokens::{Tokens, tokenize};
 
 /// A statement that needs more rights than `postgres` has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,163 +107,88 @@ impl Privileged {
 
     /// Has the statement carried out.
     pub(super) async fn run(&self, client: &impl GenericClient) -> Result<(), tokio_postgres::Error> {
-        match self {
+        match self.call() {
+            Some(call) => client.batch_execute(&format!("select {call}")).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what follows `select` in the call that carries the statement out; `None` if there is nothing to do.
+    pub(super) fn call(&self) -> Option<String> {
+        let text = |value: &str| format!("{}::text", quote_literal(value));
+        let optional =
+            |value: &Option<String>| value.as_deref().map_or_else(|| "null::text".to_owned(), text);
+        let list = |values: &[String]| {
+            let values: Vec<String> = values.iter().map(|value| quote_literal(value)).collect();
+            format!("array[{}]::text[]", values.join(", "))
+        };
+        Some(match self {
             Self::CreateExtension { name, schema, version, cascade, .. } => {
+                let (name, schema, version) = (text(name), optional(schema), optional(version));
                 // Without a schema it is the first of the file's search path, unless the extension has one of its own.
-                let sql = "select basalt.create_extension($1, coalesce($2, case when not exists ( \
+                format!(
+                    "basalt.create_extension({name}, coalesce({schema}, case when not exists ( \
                        select from pg_catalog.pg_available_extension_versions \
-                        where name = $1::text and schema is not null) then current_schema() end), $3, $4)";
-                let parameters =
-                    [(name as _, Type::TEXT), (schema as _, Type::TEXT), (version as _, Type::TEXT)];
-                let parameters = [&parameters[..], &[(cascade as _, Type::BOOL)]].concat();
-                client.query_typed(sql, &parameters).await.map(drop)
+                        where name = {name} and schema is not null) then current_schema() end), {version}, {cascade})"
+                )
             }
             Self::ChangeExtension { names, change, value } => {
-                let sql = "select basalt.change_extension(name, $2, $3) from pg_catalog.unnest($1) as name";
-                let parameters =
-                    [(names as _, Type::TEXT_ARRAY), (change as _, Type::TEXT), (value as _, Type::TEXT)];
-                client.query_typed(sql, &parameters).await.map(drop)
+                let (names, change, value) = (list(names), text(change), optional(value));
+                format!(
+                    "basalt.change_extension(name, {change}, {value}) from pg_catalog.unnest({names}) as name"
+                )
             }
             Self::CreateEventTrigger { name, event, tags, function } => {
+                let tags = tags.as_deref().map_or_else(|| "null::text[]".to_owned(), list);
                 // The function's name is resolved with the search path of the file.
-                let sql = "select basalt.create_event_trigger($1, $2, $3, $4::text::regprocedure)";
-                let function = format!("{function}()");
-                let parameters = [
-                    (name as _, Type::TEXT),
-                    (event as _, Type::TEXT),
-                    (tags as _, Type::TEXT_ARRAY),
-                    (&function as _, Type::TEXT),
-                ];
-                client.query_typed(sql, &parameters).await.map(drop)
+                let function = text(&format!("{function}()"));
+                format!(
+                    "basalt.create_event_trigger({}, {}, {tags}, {function}::regprocedure)",
+                    text(name),
+                    text(event)
+                )
             }
             Self::ChangeEventTrigger { name, change, if_exists } => {
-                let sql = "select basalt.change_event_trigger($1, $2) \
-                     where not $3 or exists (select from pg_catalog.pg_event_trigger where evtname = $1)";
-                let parameters =
-                    [(name as _, Type::TEXT), (change as _, Type::TEXT), (if_exists as _, Type::BOOL)];
-                client.query_typed(sql, &parameters).await.map(drop)
+                let (name, change) = (text(name), text(change));
+                format!(
+                    "basalt.change_event_trigger({name}, {change}) where not {if_exists} \
+                      or exists (select from pg_catalog.pg_event_trigger where evtname = {name})"
+                )
             }
-            Self::OwnEventTrigger => Ok(()),
+            Self::OwnEventTrigger => return None,
             Self::PublishAllTables { name, parameters } => {
-                let sql = "select basalt.publish_all_tables($1, $2)";
-                client.query_typed(sql, &[(name, Type::TEXT), (parameters, Type::TEXT_ARRAY)]).await.map(drop)
+                format!("basalt.publish_all_tables({}, {})", text(name), list(parameters))
             }
             Self::PreloadLibraries { role, libraries } => {
-                let sql = "select basalt.preload_libraries($1, $2)";
-                client.query_typed(sql, &[(role, Type::TEXT), (libraries, Type::TEXT_ARRAY)]).await.map(drop)
+                format!("basalt.preload_libraries({}, {})", text(role), list(libraries))
             }
-        }
+        })
     }
 }
 
-/// A token of a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
-    /// A word without quotes, in lower case: a keyword or a name.
-    Word(String),
-    /// A name in quotes.
-    Quoted(String),
-    /// A string.
-    Text(String),
-    Symbol(char),
-}
-
-/// Returns the tokens of `sql` without comments; `None` if it has strings with escapes or in dollars, which none of the
-/// statements here needs.
-fn tokenize(sql: &str) -> Option<Vec<Token>> {
-    let mut tokens = Vec::new();
-    let mut rest = sql;
-    while let Some(first) = rest.chars().next() {
-        if first.is_ascii_whitespace() {
-            rest = rest.trim_ascii_start();
-        } else if rest.starts_with("--") {
-            rest = rest.split_once('\n').map_or("", |(_, after)| after);
-        } else if rest.starts_with("/*") {
-            rest = rest.split_once("*/")?.1;
-        } else if first == '"' || first == '\'' {
-            let (text, after) = quoted(rest, first)?;
-            tokens.push(if first == '"' { Token::Quoted(text) } else { Token::Text(text) });
-            rest = after;
-        } else if first.is_alphanumeric() || first == '_' {
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
-            let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-            if after.starts_with('\'') {
-                return None;
-            }
-            tokens.push(Token::Word(word.to_lowercase()));
-            rest = after;
-        } else if first == '$' {
-            return None;
-        } else {
-            tokens.push(Token::Symbol(first));
-            rest = &rest[first.len_utf8()..];
+/// Returns `sql` with the statements that the session may not run itself replaced by calls that carry them out, for
+/// text that is sent as a whole. What cannot be split into statements stays as it is: Postgres says what is wrong.
+///
+/// Errors: [`Error::Database`].
+pub async fn with_privileges(client: &Client, sql: &str) -> Result<String, Error> {
+    let Ok(statements) = split(sql) else { return Ok(sql.to_owned()) };
+    let mut replaced = String::new();
+    let mut done = 0;
+    for statement in &statements {
+        let Some(privileged) = Privileged::recognize(statement) else { continue };
+        if !privileged.is_needed(client).await? {
+            continue;
         }
+        let call = privileged.call();
+        // A block returns no row.
+        let call =
+            call.map_or_else(String::new, |call| format!("do $basalt$ begin perform {call}; end $basalt$"));
+        replaced.push_str(&sql[done..statement.offset]);
+        replaced.push_str(&call);
+        done = statement.offset + statement.text.len();
     }
-    Some(tokens)
-}
-
-/// Returns the content of the quotes at the beginning of `text`, and what follows them.
-fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
-    let mut content = String::new();
-    let mut rest = &text[1..];
-    loop {
-        let (part, after) = rest.split_once(quote)?;
-        content.push_str(part);
-        match after.strip_prefix(quote) {
-            Some(after) => {
-                content.push(quote);
-                rest = after;
-            }
-            None => return Some((content, after)),
-        }
-    }
-}
-
-/// The tokens of a statement that are still to be read.
-struct Tokens(std::iter::Peekable<std::vec::IntoIter<Token>>);
-
-impl Tokens {
-    /// Skips the words of `phrase` if they come next; reports whether they did. If only the first ones do, they are
-    /// skipped, too: the statement is then of another form.
-    fn skip(&mut self, phrase: &str) -> bool {
-        phrase.split(' ').all(|word| self.0.next_if(|token| *token == Token::Word(word.to_owned())).is_some())
-    }
-
-    fn symbol(&mut self, symbol: char) -> Option<()> {
-        self.0.next_if_eq(&Token::Symbol(symbol)).map(drop)
-    }
-
-    fn name(&mut self) -> Option<String> {
-        match self.0.next()? {
-            Token::Word(name) | Token::Quoted(name) => Some(name),
-            Token::Text(_) | Token::Symbol(_) => None,
-        }
-    }
-
-    /// Reads a name or a string.
-    fn value(&mut self) -> Option<String> {
-        match self.0.next()? {
-            Token::Word(text) | Token::Quoted(text) | Token::Text(text) => Some(text),
-            Token::Symbol(_) => None,
-        }
-    }
-
-    fn text(&mut self) -> Option<String> {
-        match self.0.next()? {
-            Token::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Reads `item` and those that follow it after commas, up to the closing parenthesis.
-    fn list(&mut self, mut item: impl FnMut(&mut Self) -> Option<String>) -> Option<Vec<String>> {
-        self.symbol('(')?;
-        let mut items = vec![item(self)?];
-        while self.symbol(',').is_some() {
-            items.push(item(self)?);
-        }
-        self.symbol(')').map(|()| items)
-    }
+    replaced.push_str(&sql[done..]);
+    Ok(replaced)
 }
 
 fn create_extension(tokens: &mut Tokens) -> Option<Privileged> {
@@ -391,7 +320,6 @@ fn publish_all_tables(tokens: &mut Tokens) -> Option<Privileged> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split::split;
 
     fn recognized(sql: &str) -> Option<Privileged> {
         Privileged::recognize(&split(sql).unwrap()[0])

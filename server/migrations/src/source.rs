@@ -18,6 +18,14 @@ pub(super) struct MigrationFile {
     pub(super) sql: String,
 }
 
+impl MigrationFile {
+    /// Returns a migration that is no file.
+    pub(super) fn new(version: &str, name: &str, sql: &str) -> Self {
+        let file = format!("{version}_{name}.sql");
+        Self { file, version: version.to_owned(), name: name.to_owned(), sql: sql.to_owned() }
+    }
+}
+
 /// The migrations of a folder in the order of their names, and its other files.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
