@@ -313,12 +313,19 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
     if status.platform.iter().any(|entry| entry.state == State::Adopted) {
         return Ok(Logins::Administrator);
     }
-    let passwords = [AUTHENTICATOR, AUTH_ADMIN, STORAGE_ADMIN].map(|role| (role, password(keys, role)));
+    let own = |role: &'static str| (role, password(keys, role));
+    let passwords = [AUTHENTICATOR, AUTH_ADMIN, STORAGE_ADMIN].map(own);
     let passwords = passwords.each_ref().map(|(role, password)| (*role, password.as_str()));
+    let (reader, reader_password) = own(platform::READER);
     backend
         .with_admin(async |admin| {
             let mut client: Client = admin.client().await?;
-            Ok(migrations::set_role_passwords(&mut client, &passwords).await?)
+            migrations::set_role_passwords(&mut client, &passwords).await?;
+            // Only a superuser can create this role.
+            match migrations::set_role_passwords(&mut client, &[(reader, &reader_password)]).await {
+                Ok(_) | Err(migrations::Error::NoSuchRole(_)) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
         })
         .await?;
     Ok(Logins::OwnRoles)

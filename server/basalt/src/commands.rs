@@ -1,5 +1,6 @@
 //! The command line: one module per command.
 
+mod advisors;
 mod command_line;
 mod conformance;
 mod db;
@@ -19,6 +20,7 @@ mod source;
 mod status;
 mod stop;
 mod storage;
+mod token;
 
 use std::path::PathBuf;
 
@@ -110,6 +112,16 @@ enum Command {
     /// With `-o env` and `-o json` under the names of `supabase status`: API_URL, DB_URL, ANON_KEY and so on,
     /// including the secret keys.
     Status(status::Arguments),
+    /// Create, list and revoke access tokens, with which tools manage the server
+    ///
+    /// `basalt token create` prints one for the Supabase CLI, the MCP server and other tools. `basalt status --profile`
+    /// prints what makes them find this server.
+    #[command(subcommand)]
+    Token(token::Arguments),
+    /// Show what could be wrong with the database and the settings: security and performance
+    ///
+    /// The lints have the names of Supabase's, and need no running server.
+    Advisors(advisors::Arguments),
     /// Stop the project's running server; its data is kept
     Stop,
     /// Bring the objects of storage to another store
@@ -201,6 +213,8 @@ impl Arguments {
             }
             Command::Keys(arguments) => keys::run(&load(&invocation)?, &arguments),
             Command::Status(arguments) => block_on(status::run(Settings::load(&invocation)?, arguments)),
+            Command::Token(arguments) => block_on(token::run(load(&invocation)?, arguments)),
+            Command::Advisors(arguments) => block_on(advisors::run(load(&invocation)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&invocation)?)),
             Command::Storage(arguments) => block_on(storage::run(&load(&invocation)?, &arguments)),
             Command::Psql(arguments) => psql::run(&load(&invocation)?, arguments),

@@ -25,6 +25,9 @@ pub(crate) struct Instance {
     pub(crate) inbox_url: Option<String>,
     /// Its publishable key. A command compares it to check whether the server has the same keys.
     pub(crate) publishable_key: String,
+    /// The reference of the project, if the platform interface is on.
+    #[serde(default)]
+    pub(crate) project_ref: Option<String>,
 }
 
 /// A written file, which is removed when this is dropped.
@@ -124,6 +127,7 @@ mod tests {
             admin_url: "http://127.0.0.1:1".to_owned(),
             inbox_url: None,
             publishable_key: "sb_publishable_x".to_owned(),
+            project_ref: None,
         }
     }
 

@@ -9,6 +9,7 @@ mod fixed_ports;
 mod gotrue;
 mod known;
 mod listen_address;
+mod platform;
 mod postgrest;
 mod project;
 #[cfg(test)]
@@ -144,6 +145,8 @@ pub(crate) struct Settings {
     pub(crate) site: site::Settings,
     /// Keys that settings name in place of generated ones.
     pub(crate) keys: tokens::KeyOverrides,
+    /// The platform interface.
+    pub(crate) platform: ::platform::Settings,
     /// Where traces and metrics are sent.
     pub(crate) telemetry: otlp::Settings,
     /// Settings that all services share: trusted proxies, body limits.
@@ -267,7 +270,6 @@ impl Settings {
         let services = Services::read(&mut reader, &project, &data_dir)?;
         let mut settings = Self {
             fixed_ports: FixedPorts::of(invocation, &project, environment, &server),
-            server,
             inbox_port: auth::read_inbox_port(&mut reader)?,
             database: database(&mut reader)?,
             migrations: migrations(&mut reader, &project)?,
@@ -276,12 +278,14 @@ impl Settings {
             buckets: BucketDefinition::read_all(&mut reader, |path| project.resolve(path))?,
             site: site(&mut reader, &project)?,
             keys: tokens::KeyOverrides::read(&mut reader, |path| project.resolve(path))?,
+            platform: platform::read(&mut reader, &project, &server, &services)?,
             telemetry: otlp::Settings::read(&mut reader)?,
             gateway: reader.read()?,
             services,
             functions_api: None,
             warnings: Vec::new(),
             data_dir,
+            server,
             project: project.clone(),
         };
         if let Some(service) = &mut settings.services.functions {
@@ -375,6 +379,9 @@ impl Settings {
         if let Some(only) = &invocation.only {
             self.services.restrict(only);
             self.site.enabled &= only.contains(&Service::Site);
+            if !only.contains(&Service::Platform) {
+                self.platform.access = ::platform::Access::Off;
+            }
         }
     }
 

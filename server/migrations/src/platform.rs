@@ -56,6 +56,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0034_extensions.sql",
     "0035_published_messages.sql",
     "0036_visible_rows.sql",
+    "0037_management.sql",
 ];
 
 impl PlatformFile {

@@ -11,6 +11,7 @@ mod listening;
 mod metrics;
 mod nodes;
 mod other_programs;
+mod platform;
 mod prefix_router;
 mod reload;
 mod routes;
@@ -175,11 +176,15 @@ async fn serve_ports(
     let (address, admin_address) = (public.address(), admin.address());
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
     let functions = edge::start(settings, backend, keys, running, address, admin_address)?;
-    let parts = Parts { keys, running, functions: functions.as_ref(), address, admin_address };
+    let platform = platform::start(settings, keys, running, functions.as_ref()).await?;
+    let (functions_of, platform_of) = (functions.as_ref(), platform.as_ref());
+    let parts =
+        Parts { keys, running, functions: functions_of, platform: platform_of, address, admin_address };
     let mut configuration = Configuration::new(invocation, settings, parts)?;
     let (public_routes, admin_routes) = (configuration.public(), configuration.admin());
 
-    let banner = Banner { settings, backend, keys, address, admin_address, inbox_address };
+    let project_ref = platform.as_ref().map(::platform::Handles::project_ref);
+    let banner = Banner { settings, backend, keys, address, admin_address, inbox_address, project_ref };
     // If only functions are served, in addition to a running server, the announcement of that server stays valid.
     let is_alone = settings.functions_api.is_none();
     let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));

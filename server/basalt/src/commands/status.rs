@@ -18,6 +18,9 @@ pub(super) struct Arguments {
     /// The format of the output
     #[arg(short, long, value_enum, default_value_t = Format::Pretty)]
     output: Format,
+    /// Print the profile with which the Supabase CLI finds this server, for a file that SUPABASE_PROFILE names
+    #[arg(long, conflicts_with_all = ["output", "override_name"])]
+    profile: bool,
     /// Other names for values, such as api.url=NEXT_PUBLIC_SUPABASE_URL, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     override_name: Vec<String>,
@@ -51,6 +54,10 @@ struct Item {
 /// Errors: if no server runs, or if it has other keys than this command's settings.
 pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
     let instance = super::running(&settings).await?;
+    if arguments.profile {
+        console::print(profile(&settings, &instance)?.trim_end());
+        return Ok(());
+    }
     let mut items = items(&settings, &instance)?;
     for pair in &arguments.override_name {
         rename(&mut items, pair)?;
@@ -59,7 +66,36 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
         console::note("A server of this project is running.\n");
     }
     console::print(render(&items, arguments.output)?.trim_end());
+    if let Some(project_ref) = instance.project_ref.as_ref().filter(|_| arguments.output == Format::Pretty) {
+        console::note(format_args!(
+            "\nTo manage this server with the Supabase CLI:\n  \
+             basalt status --profile > basalt.profile.yaml\n  \
+             export SUPABASE_PROFILE=./basalt.profile.yaml SUPABASE_ACCESS_TOKEN=$(basalt token create)\n  \
+             supabase link --project-ref {project_ref}"
+        ));
+    }
     Ok(())
+}
+
+/// Returns the profile of the Supabase CLI for this server, in YAML.
+///
+/// Errors: if the platform interface is off.
+fn profile(settings: &Settings, instance: &Instance) -> Result<String, Error> {
+    let off = || Error::Advice("the platform interface is off: see basalt.platform.access".to_owned());
+    let url = match settings.platform.access {
+        platform::Access::Admin => &instance.admin_url,
+        _ => &instance.api_url,
+    };
+    instance.project_ref.as_ref().ok_or_else(off)?;
+    let host = platform::Settings { api_url: url.clone(), ..settings.platform.clone() }.project_host();
+    let text = |value: &str| serde_json::json!(value).to_string();
+    let lines = [
+        ("name", text("basalt")),
+        ("api_url", text(url)),
+        ("dashboard_url", text(url)),
+        ("project_host", text(&host)),
+    ];
+    Ok(lines.map(|(name, value)| format!("{name}: {value}\n")).concat())
 }
 
 /// Returns the known values by their names in files.

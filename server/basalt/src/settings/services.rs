@@ -23,6 +23,8 @@ pub(crate) enum Service {
     Realtime,
     /// `/functions/v1`: edge functions.
     Functions,
+    /// `/v1`: the platform interface.
+    Platform,
     /// `/`: the site.
     Site,
 }

@@ -64,6 +64,7 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0031_settings.sql",
         "0033_object_versions.sql",
         "0036_visible_rows.sql",
+        "0037_management.sql",
     ];
     assert_eq!(
         report.applied, expected,

@@ -21,6 +21,8 @@ pub(super) struct Banner<'a> {
     pub(super) address: SocketAddr,
     pub(super) admin_address: SocketAddr,
     pub(super) inbox_address: Option<SocketAddr>,
+    /// The reference of the project, if the platform interface is on.
+    pub(super) project_ref: Option<String>,
 }
 
 impl Banner<'_> {
@@ -90,6 +92,7 @@ impl Banner<'_> {
             admin_url: format!("http://{}", self.admin_address),
             inbox_url: self.inbox_address.map(|address| format!("http://{address}")),
             publishable_key: self.keys.api_keys().publishable().to_owned(),
+            project_ref: self.project_ref.clone(),
         }
     }
 

@@ -93,6 +93,7 @@ impl<'s> Configuration<'s> {
         settings.site.enabled = self.settings.site.enabled;
         let api_url = settings.server.api_url(self.parts.address.port());
         settings.services.set_api_url(&api_url);
+        settings.platform.api_url = api_url;
         settings
     }
 

@@ -9,7 +9,7 @@ use crate::error::Error;
 /// Everything that services need to log in to the database.
 pub(super) struct DatabaseAccess<'a> {
     pub(super) backend: &'a Backend,
-    logins: Logins,
+    pub(super) logins: Logins,
     pub(super) keys: &'a tokens::Keys,
     /// Shared by all services, so that REST renews the connections of all when the catalog changes.
     pub(super) renewal: Renewal,

@@ -36,6 +36,7 @@ impl<'i> Start<'i> {
         let public = Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
         let api_url = settings.server.api_url(public.address().port());
         settings.services.set_api_url(&api_url);
+        settings.platform.api_url = api_url;
         Ok((settings, Self { at, invocation, public, reloads }))
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::platform::Access;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
@@ -69,6 +70,12 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin,
         let open = gateway.open("functions", functions.endpoint());
         routes = routes.mount("/functions/v1", open.without_cors());
     }
+    if let Some(platform) = parts.platform.filter(|_| is_public(&settings.platform)) {
+        for prefix in ::platform::PREFIXES {
+            let service = ::platform::service(settings.platform.clone(), platform, prefix);
+            routes = routes.mount(prefix, gateway.open("platform", service));
+        }
+    }
     let elsewhere = gateway.open("none", endpoint::make(not_found)).boxed();
     Ok(ByOrigin { routes: routes.mount("/health", health(running)), storage_origin, elsewhere })
 }
@@ -107,6 +114,11 @@ pub(super) fn must_finish(request: &Request) -> bool {
     accept::may_write(request) || request.uri().path().starts_with(AUTH)
 }
 
+/// Reports whether the platform interface is on the public port.
+fn is_public(settings: &::platform::Settings) -> bool {
+    matches!(settings.access, Access::Auto | Access::Api)
+}
+
 /// Returns the routes of the admin port, which only programs on this machine can reach.
 pub(super) fn admin(settings: &Settings, parts: &Parts<'_>) -> Result<Route, Error> {
     let Parts { keys, running, functions, .. } = *parts;
@@ -117,6 +129,13 @@ pub(super) fn admin(settings: &Settings, parts: &Parts<'_>) -> Result<Route, Err
     if let Some(functions) = functions {
         let sessions = hand_over::sessions(functions.clone(), keys, running.draining.clone());
         route = route.at(hand_over::SESSIONS, sessions);
+    }
+    if let Some(platform) = parts.platform.filter(|_| settings.platform.access == Access::Admin) {
+        let gateway = running.gateway.with_settings(settings.gateway.clone());
+        for prefix in ::platform::PREFIXES {
+            let service = ::platform::service(settings.platform.clone(), platform, prefix);
+            route = route.nest(prefix, gateway.open("platform", service).boxed());
+        }
     }
     Ok(match edge::outbox(settings, keys)? {
         Some(outbox) => route.at(edge::OUTBOX, outbox),

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use ::platform::Access;
 use functions::Functions;
 use gateway::Gateway;
 use otlp::Export;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::database_access::DatabaseAccess;
+use super::platform::Databases;
 use super::{edge, metrics, nodes, scheduled_calls};
 use crate::accept;
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, Logins, STORAGE_ADMIN};
@@ -31,6 +33,8 @@ pub(super) struct RunningServices {
     pub(super) auth: Option<auth::Handles>,
     pub(super) storage: Option<storage::Handles>,
     pub(super) realtime: Option<realtime::Handles>,
+    /// The pools of the platform interface.
+    pub(super) platform: Option<Databases>,
     /// Verifies tokens for all services.
     pub(super) verifier: tokens::Verifier,
     /// The database that is pinged to check readiness.
@@ -55,6 +59,7 @@ pub(super) struct Parts<'s> {
     pub(super) keys: &'s tokens::Keys,
     pub(super) running: &'s RunningServices,
     pub(super) functions: Option<&'s Functions>,
+    pub(super) platform: Option<&'s ::platform::Handles>,
     /// The address of the public port.
     pub(super) address: SocketAddr,
     pub(super) admin_address: SocketAddr,
@@ -78,6 +83,7 @@ impl RunningServices {
             auth: None,
             storage: None,
             realtime: None,
+            platform: None,
             verifier: access.keys.verifier(),
             probe: authenticator.clone(),
             take_call: None,
@@ -140,9 +146,19 @@ impl RunningServices {
             self.databases.push(("schedules", database.clone()));
             self.take_call = Some(scheduled_calls::take_from(database));
         }
+        if settings.platform.access != Access::Off && settings.functions_api.is_none() {
+            let databases = Databases::open(access).await?;
+            self.databases.extend(databases.named());
+            self.platform = Some(databases);
+        }
         self.start_workers(access.backend, address).await?;
         self.report();
         Ok(())
+    }
+
+    /// Has the platform interface follow what other nodes change.
+    pub(super) fn follow_platform(&self, platform: ::platform::Handles) {
+        self.tasks.spawn(platform.keep_fresh(self.stop.clone()));
     }
 
     /// Registers the metrics that belong to no single service, and starts to send all metrics.

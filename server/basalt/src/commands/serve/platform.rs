@@ -1,0 +1,176 @@
+//! The start of the platform interface, and what connects it with the other services.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::platform::{
+    CHANNEL, FunctionRuntime, Handles, Health, Parts, READER, ServiceHealth, TakeCalls, Version,
+};
+use functions::{DeployedFunction, Deployment, Function, Functions, Secrets};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use postgres::{Database, Transaction, text};
+
+use super::database_access::DatabaseAccess;
+use super::services::RunningServices;
+use crate::backend::Logins;
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// The folder in the data folder in which deployed functions are laid out.
+const FUNCTIONS: &str = "functions";
+/// How many statements of the interface itself run at the same time.
+const POOL: usize = 4;
+/// How long the question for a role may take.
+const QUESTION_LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// The pools of the platform interface.
+#[derive(Clone)]
+pub(super) struct Databases {
+    store: Database,
+    project: Database,
+    reader: Option<Database>,
+}
+
+impl Databases {
+    /// Opens the pools.
+    pub(super) async fn open(access: &DatabaseAccess<'_>) -> Result<Self, Error> {
+        let store = postgres::Settings {
+            client_pool_size: POOL,
+            pool_size: POOL,
+            channel: Some(CHANNEL.to_owned()),
+            application_name: "basalt-platform".to_owned(),
+            slow: access.slow.clone(),
+            ..access.backend.admin_settings()
+        };
+        let store = Database::connect(store).await?;
+        let project = access
+            .backend
+            .project_with(|base| postgres::Settings {
+                client_pool_size: POOL,
+                pool_size: 1,
+                application_name: "basalt-platform".to_owned(),
+                renewal: access.renewal.clone(),
+                slow: access.slow.clone(),
+                ..base
+            })
+            .await?;
+        let reader = match access.logins == Logins::OwnRoles && has_role(&store, READER).await? {
+            true => {
+                let small = |base| postgres::Settings { client_pool_size: 2, pool_size: 2, ..base };
+                Some(access.database(READER, small).await?)
+            }
+            false => None,
+        };
+        Ok(Self { store, project, reader })
+    }
+
+    /// Returns the pools by their names in metrics.
+    pub(super) fn named(&self) -> Vec<(&'static str, Database)> {
+        let mut named = vec![("platform", self.store.clone()), ("platform_project", self.project.clone())];
+        named.extend(self.reader.clone().map(|reader| ("platform_reader", reader)));
+        named
+    }
+}
+
+async fn has_role(database: &Database, role: &str) -> Result<bool, Error> {
+    let question = "select 1 from pg_catalog.pg_roles where rolname = $1";
+    let transaction = Transaction::anonymous().read_only().statement(question, vec![text(role)]);
+    Ok(database.run(&transaction.timeout(QUESTION_LIMIT)).await?.row().is_some())
+}
+
+/// Starts the platform interface beside the `running` services; `None` if it is off.
+pub(super) async fn start(
+    settings: &Settings,
+    keys: &tokens::Keys,
+    running: &RunningServices,
+    functions: Option<&Functions>,
+) -> Result<Option<Handles>, Error> {
+    let Some(databases) = running.platform.clone() else { return Ok(None) };
+    let runtime = functions.map(|functions| {
+        let runtime: Arc<dyn FunctionRuntime> = Arc::new(Runtime(functions.clone()));
+        (runtime, settings.data_dir.join(FUNCTIONS))
+    });
+    let Databases { store, project, reader } = databases;
+    let parts =
+        Parts { store, project, reader, keys: keys.clone(), functions: runtime, health: health(running) };
+    let handles = Handles::new(&settings.platform, parts).await.map_err(Error::Advice)?;
+    running.follow_platform(handles.clone());
+    Ok(Some(handles))
+}
+
+/// Asks the services how they are: all but REST live or die with the database.
+fn health(running: &RunningServices) -> Health {
+    let (database, rest) = (running.probe.clone(), running.rest.clone());
+    let has = [
+        ("auth", running.auth.is_some()),
+        ("realtime", running.realtime.is_some()),
+        ("storage", running.storage.is_some()),
+    ];
+    Arc::new(move || {
+        let (database, rest) = (database.clone(), rest.clone());
+        async move {
+            let state = database.ping().await.map_err(|error| error.to_string());
+            let of_rest = match &rest {
+                None => Err("The service is off".to_owned()),
+                Some(rest) if !rest.is_ready() => Err("The schema cache is not loaded".to_owned()),
+                Some(_) => state.clone(),
+            };
+            let of = |is_on: bool| if is_on { state.clone() } else { Err("The service is off".to_owned()) };
+            let mut states: Vec<ServiceHealth> =
+                has.into_iter().map(|(name, is_on)| (name, of(is_on))).collect();
+            states.extend([
+                ("rest", of_rest),
+                ("db", state.clone()),
+                ("db_postgres_user", state.clone()),
+                ("pooler", state.clone()),
+                ("pg_bouncer", state),
+            ]);
+            states
+        }
+        .boxed()
+    })
+}
+
+/// Runs deployed functions in the service of functions.
+struct Runtime(Functions);
+
+impl FunctionRuntime for Runtime {
+    fn download_imports<'a>(&'a self, version: &'a Version) -> BoxFuture<'a, Result<(), String>> {
+        async move { self.0.download_imports(&deployed(version)).await }.boxed()
+    }
+
+    fn boot<'a>(&'a self, version: &'a Version) -> BoxFuture<'a, Result<TakeCalls, String>> {
+        async move {
+            let booted = self.0.boot(&deployed(version)).await?;
+            let take_calls: TakeCalls = Box::new(move || booted.take_calls());
+            Ok(take_calls)
+        }
+        .boxed()
+    }
+
+    fn set_deployments(&self, versions: Vec<Version>) {
+        let all: BTreeMap<_, _> =
+            versions.iter().map(|version| (version.slug.clone(), deployed(version))).collect();
+        self.0.set_deployments(all);
+    }
+
+    fn set_secrets(&self, secrets: BTreeMap<String, String>) {
+        self.0.set_secrets(Secrets(secrets));
+    }
+}
+
+fn deployed(version: &Version) -> DeployedFunction {
+    let folder: PathBuf = version.folder.clone();
+    DeployedFunction {
+        name: version.slug.clone(),
+        entry_point: version.entry_point.clone(),
+        function: Function {
+            verify_jwt: version.verify_jwt,
+            import_map: version.import_map.clone(),
+            ..Function::default()
+        },
+        deployment: Some(Deployment { version: version.version, folder, lock: version.lock.clone() }),
+    }
+}

@@ -1,0 +1,110 @@
+//! The advisors: what could be wrong with the database and the settings, by the names of Supabase's splinter.
+//!
+//! Each lint is one statement in `advisors/lints/`; those about settings of auth are in `advisors/auth.rs`.
+
+mod auth;
+
+use postgres::{Database, Transaction, text};
+use serde_json::{Map, Value};
+
+use crate::Error;
+
+/// How long all lints together may take.
+const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
+
+macro_rules! lints {
+    ($($file:literal),* $(,)?) => { [$(($file, include_str!(concat!("advisors/lints/", $file, ".sql")))),*] };
+}
+
+/// The lint that is only for projects with anonymous sign-ins.
+const ANONYMOUS: &str = "0012_auth_allow_anonymous_sign_ins";
+
+/// All lints, by number.
+const LINTS: [(&str, &str); 31] = lints![
+    "0001_unindexed_foreign_keys",
+    "0002_auth_users_exposed",
+    "0003_auth_rls_initplan",
+    "0004_no_primary_key",
+    "0005_unused_index",
+    "0006_multiple_permissive_policies",
+    "0007_policy_exists_rls_disabled",
+    "0008_rls_enabled_no_policy",
+    "0009_duplicate_index",
+    "0010_security_definer_view",
+    "0011_function_search_path_mutable",
+    "0012_auth_allow_anonymous_sign_ins",
+    "0013_rls_disabled_in_public",
+    "0014_extension_in_public",
+    "0015_rls_references_user_metadata",
+    "0016_materialized_view_in_api",
+    "0017_foreign_table_in_api",
+    "0018_unsupported_reg_types",
+    "0019_insecure_queue_exposed_in_api",
+    "0020_table_bloat",
+    "0021_fkey_to_auth_unique",
+    "0022_extension_versions_outdated",
+    "0023_sensitive_columns_exposed",
+    "0024_rls_policy_always_true",
+    "0025_public_bucket_allows_listing",
+    "0026_pg_graphql_anon_table_exposed",
+    "0027_pg_graphql_authenticated_table_exposed",
+    "0028_anon_security_definer_function_executable",
+    "0029_authenticated_security_definer_function_executable",
+    "0030_invalid_index",
+    "0031_unused_replication_slot",
+];
+
+settings::words! {
+    /// What a lint is about.
+    pub enum Category: "security or performance" {
+        /// Who can read or change what.
+        Security = "security",
+        /// How fast it is.
+        Performance = "performance",
+    }
+}
+
+/// Returns what the lints of `category` report of `database`, whose login can read everything. `auth` has the settings
+/// of auth by GoTrue's names, `schemas` are those that REST exposes.
+///
+/// Errors: those of the database.
+pub async fn advise(
+    database: &Database,
+    category: Category,
+    auth: &Map<String, Value>,
+    schemas: &str,
+) -> Result<Vec<Value>, postgres::Error> {
+    let is_on = auth.get("external_anonymous_users_enabled").and_then(Value::as_bool) == Some(true);
+    let statements = LINTS.iter().filter(|(name, _)| is_on || *name != ANONYMOUS);
+    let parts: Vec<String> = statements.map(|(_, sql)| format!("({sql}\n)")).collect();
+    let sql = format!(
+        "select pg_catalog.to_json(lint) from ({}) as lint where pg_catalog.upper($1) = any (lint.categories) \
+          order by lint.level = 'ERROR' desc, lint.level = 'WARN' desc, lint.name, lint.cache_key",
+        parts.join("\nunion all\n")
+    );
+    let transaction = Transaction::anonymous()
+        .setting("search_path", "")
+        .setting("pgrst.db_schemas", schemas)
+        .statement(sql, vec![text(category.name())])
+        .timeout(TIME_LIMIT);
+    let reply = database.run(&transaction).await?;
+    let mut found = Vec::new();
+    if category == Category::Security {
+        found.extend(auth::advise(auth));
+    }
+    for row in reply.rows() {
+        let read = serde_json::from_slice(row.get(0).unwrap_or_default());
+        found.push(read.map_err(|error| postgres::Error::Protocol(error.to_string()))?);
+    }
+    Ok(found)
+}
+
+/// Returns what the advisors report, as the interface has it.
+pub(crate) async fn lints(
+    database: &Database,
+    category: Category,
+    config: &crate::settings::ServiceConfig,
+) -> Result<Vec<Value>, Error> {
+    let schemas = config.rest.get("db_schema").and_then(Value::as_str).unwrap_or("public");
+    Ok(advise(database, category, &config.auth, schemas).await?)
+}

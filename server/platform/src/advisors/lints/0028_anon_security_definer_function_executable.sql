@@ -1,0 +1,64 @@
+-- Functions of the API that run with their owner's rights. Callers that have not signed in can call them.
+select
+  'anon_security_definer_function_executable' as name,
+  'Public Can Execute SECURITY DEFINER Function' as title,
+  'WARN' as level,
+  'EXTERNAL' as facing,
+  array['SECURITY'] as categories,
+  'A function with SECURITY DEFINER runs with its owner''s rights, so policies may not apply. Callers that have '
+  'not signed in can call it through the API.' as description,
+  pg_catalog.format(
+    'Callers that have not signed in can call the function `%1$s.%2$s(%3$s)` at /rest/v1/rpc/%2$s, and it runs '
+    'with the rights of its owner.',
+    n.nspname, f.proname, pg_catalog.pg_get_function_identity_arguments(f.oid)
+  ) as detail,
+  'https://supabase.com/docs/guides/database/database-linter?lint='
+  '0028_anon_security_definer_function_executable' as remediation,
+  pg_catalog.jsonb_build_object(
+    'schema', n.nspname,
+    'name', f.proname,
+    'arguments', pg_catalog.pg_get_function_identity_arguments(f.oid),
+    'language', l.lanname,
+    'security_definer', true
+  ) as metadata,
+  pg_catalog.format(
+    'anon_security_definer_function_executable_%s_%s_%s',
+    n.nspname, f.proname, pg_catalog.pg_get_function_identity_arguments(f.oid)
+  ) as cache_key
+from pg_catalog.pg_proc f
+join pg_catalog.pg_namespace n on n.oid = f.pronamespace
+join pg_catalog.pg_language l on l.oid = f.prolang
+where f.prosecdef
+  -- Functions of triggers cannot be called.
+  and f.prorettype not in (
+    'pg_catalog.trigger'::pg_catalog.regtype,
+    'pg_catalog.event_trigger'::pg_catalog.regtype
+  )
+  and exists (
+    select
+    from pg_catalog.pg_roles r
+    where r.rolname = 'anon'
+      and pg_catalog.has_schema_privilege(r.oid, n.oid, 'USAGE')
+      and pg_catalog.has_function_privilege(r.oid, f.oid, 'EXECUTE')
+  )
+  -- Only the schemas that the API serves.
+  and n.nspname = any (
+    pg_catalog.regexp_split_to_array(
+      pg_catalog.btrim(coalesce(nullif(pg_catalog.current_setting('pgrst.db_schemas', true), ''), 'public')),
+      '\s*,\s*'
+    )
+  )
+  -- Not the schemas of Postgres and of the platform: the project cannot change them.
+  and n.nspname !~ '^(pg_|_timescaledb_|basalt(_|$))'
+  and n.nspname not in (
+    'auth', 'cron', 'extensions', 'graphql', 'graphql_public', 'information_schema', 'net', 'pgbouncer', 'pgmq',
+    'pgroonga', 'pgsodium', 'pgsodium_masks', 'pgtle', 'platform', 'realtime', 'repack', 'storage', 'storage_vectors',
+    'supabase_functions', 'supabase_migrations', 'tiger', 'topology', 'vault'
+  )
+  -- Not what an extension has created: only the extension's author can change it.
+  and not exists (
+    select
+    from pg_catalog.pg_depend d
+    where d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.objid = f.oid and d.deptype = 'e'
+  )
+order by cache_key

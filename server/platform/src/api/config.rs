@@ -1,0 +1,162 @@
+//! The settings of the services. They are in `config.toml` and in variables of the server: here they are read.
+//!
+//! Source: the Management API's OpenAPI document; the Supabase CLI 3.1, which insists on keys that the document lacks.
+
+mod sections;
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use poem::Request;
+use poem_openapi::OpenApi;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use serde_json::{Value, json};
+
+use super::Context;
+use super::payload::Done;
+use crate::Error;
+use crate::access::Scope;
+use crate::console::Query;
+
+pub(super) use sections::all;
+use sections::auth;
+
+pub(super) struct ConfigApi(pub(super) Arc<Context>);
+
+/// The settings of Postgres that the interface shows, and how their values are written.
+const POSTGRES_SETTINGS: &str = "select pg_catalog.jsonb_object_agg(name, case \
+       when vartype = 'bool' then pg_catalog.to_jsonb(setting::boolean) \
+       when name in ('max_connections', 'max_locks_per_transaction', 'max_parallel_maintenance_workers', \
+         'max_parallel_workers', 'max_parallel_workers_per_gather', 'max_replication_slots', 'max_wal_senders', \
+         'max_worker_processes') then pg_catalog.to_jsonb(setting::bigint) \
+       else pg_catalog.to_jsonb(pg_catalog.current_setting(name)) end) as settings \
+     from pg_catalog.pg_settings where name in ('effective_cache_size', 'logical_decoding_work_mem', \
+       'maintenance_work_mem', 'track_activity_query_size', 'max_connections', 'max_locks_per_transaction', \
+       'max_parallel_maintenance_workers', 'max_parallel_workers', 'max_parallel_workers_per_gather', \
+       'max_replication_slots', 'max_slot_wal_keep_size', 'max_standby_archive_delay', \
+       'max_standby_streaming_delay', 'max_wal_size', 'max_wal_senders', 'max_worker_processes', \
+       'session_replication_role', 'shared_buffers', 'statement_timeout', 'track_commit_timestamp', 'wal_keep_size', \
+       'wal_sender_timeout', 'work_mem', 'checkpoint_timeout', 'hot_standby_feedback')";
+
+#[OpenApi]
+impl ConfigApi {
+    /// Returns the settings of REST.
+    #[oai(path = "/projects/:project/postgrest", method = "get")]
+    async fn rest(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::DataApiConfigRead)?;
+        Ok(Json(sections::rest(&self.0.settings.config)))
+    }
+
+    /// Refuses to change the settings of REST.
+    #[oai(path = "/projects/:project/postgrest", method = "patch")]
+    async fn change_rest(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::DataApiConfigWrite)?;
+        Err(in_files("[api]"))
+    }
+
+    /// Returns the settings of auth, by GoTrue's names. Secrets are shown as their HMAC, with the reference as the key.
+    #[oai(path = "/projects/:project/config/auth", method = "get")]
+    async fn auth(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::AuthConfigRead)?;
+        Ok(Json(auth(&self.0.settings.config)))
+    }
+
+    /// Refuses to change the settings of auth.
+    #[oai(path = "/projects/:project/config/auth", method = "patch")]
+    async fn change_auth(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::AuthConfigWrite)?;
+        Err(in_files("[auth]"))
+    }
+
+    /// Returns the settings of storage.
+    #[oai(path = "/projects/:project/config/storage", method = "get")]
+    async fn storage(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::StorageConfigRead)?;
+        Ok(Json(sections::storage(&self.0.settings.config)))
+    }
+
+    /// Refuses to change the settings of storage.
+    #[oai(path = "/projects/:project/config/storage", method = "patch")]
+    async fn change_storage(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::StorageConfigWrite)?;
+        Err(in_files("[storage]"))
+    }
+
+    /// Returns the settings of realtime.
+    #[oai(path = "/projects/:project/config/realtime", method = "get")]
+    async fn realtime(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::RealtimeConfigRead)?;
+        Ok(Json(sections::realtime(&self.0.settings.config)))
+    }
+
+    /// Refuses to change the settings of realtime.
+    #[oai(path = "/projects/:project/config/realtime", method = "patch")]
+    async fn change_realtime(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::RealtimeConfigWrite)?;
+        Err(in_files("[realtime]"))
+    }
+
+    /// Returns how tools connect to the database. There is no pooler: it is the database itself.
+    #[oai(path = "/projects/:project/config/database/pooler", method = "get")]
+    async fn pooler(&self, request: &Request, project: Path<String>) -> Result<Json<Vec<Value>>, Error> {
+        self.0.enter(request, &project, Scope::DatabasePoolingConfigRead)?;
+        let host = self.0.inner().project.database_host(&self.0.settings);
+        let uri = format!("postgresql://postgres:[YOUR-PASSWORD]@{host}:5432/postgres");
+        Ok(Json(vec![json!({
+            "identifier": project.0,
+            "database_type": "PRIMARY",
+            "is_using_scram_auth": true,
+            "db_user": "postgres",
+            "db_host": host,
+            "db_port": 5432,
+            "db_name": "postgres",
+            "connection_string": uri,
+            // The older name, which tools still read.
+            "connectionString": uri,
+            "default_pool_size": null,
+            "max_client_conn": null,
+            "pool_mode": "session",
+        })]))
+    }
+
+    /// Refuses to change the pooler, which there is none of.
+    #[oai(path = "/projects/:project/config/database/pooler", method = "patch")]
+    async fn change_pooler(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::DatabasePoolingConfigWrite)?;
+        Err(Error::Refused(StatusCode::NOT_IMPLEMENTED, "This server has no pooler".into()))
+    }
+
+    /// Returns the settings of the pooler that older tools ask for.
+    #[oai(path = "/projects/:project/config/database/pgbouncer", method = "get")]
+    async fn pgbouncer(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::DatabaseRead)?;
+        Ok(Json(json!({ "pool_mode": "session" })))
+    }
+
+    /// Returns the settings of Postgres.
+    #[oai(path = "/projects/:project/config/database/postgres", method = "get")]
+    async fn postgres(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::DatabaseConfigRead)?;
+        let time = self.0.settings.query_timeout;
+        let query = Query { sql: POSTGRES_SETTINGS, parameters: &[], is_read_only: true, time };
+        let rows = self.0.inner().console.run(&query).await?;
+        Ok(Json(rows.first().map_or_else(|| json!({}), |row| row["settings"].clone())))
+    }
+
+    /// Refuses to change the settings of Postgres.
+    #[oai(path = "/projects/:project/config/database/postgres", method = "put")]
+    async fn change_postgres(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::DatabaseConfigWrite)?;
+        let message = "The settings of Postgres are in postgresql.conf of the server's data folder";
+        Err(Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into()))
+    }
+}
+
+/// Returns the refusal to change settings of a table of `config.toml`.
+fn in_files(table: &str) -> Error {
+    let message = format!(
+        "The settings of this server are in its files: change {table} of config.toml there, and reload the server (SIGHUP)"
+    );
+    Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into())
+}

@@ -1,0 +1,77 @@
+//! SQL of operators.
+
+use std::sync::Arc;
+
+use poem::Request;
+use poem_openapi::param::Path;
+use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
+use serde_json::{Value, json};
+
+use super::Context;
+use super::payload::Created;
+use crate::Error;
+use crate::access::Scope;
+use crate::console::Query;
+
+/// The longest part of a query that the audit log keeps, in characters.
+const AUDITED: usize = 2_000;
+
+pub(super) struct QueryApi(pub(super) Arc<Context>);
+
+/// SQL to be run.
+#[derive(Object)]
+struct QueryBody {
+    /// One or more statements.
+    #[oai(validator(min_length = 1))]
+    query: String,
+    /// The values of `$1`, `$2`, …, for one statement.
+    parameters: Option<Vec<Value>>,
+    /// Whether it may only read.
+    read_only: Option<bool>,
+}
+
+#[OpenApi]
+impl QueryApi {
+    /// Runs SQL, and returns the rows of the last statement that returned any.
+    #[oai(path = "/projects/:project/database/query", method = "post")]
+    async fn run(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        body: Json<QueryBody>,
+    ) -> Result<Created<Vec<Value>>, Error> {
+        let is_read_only = body.read_only == Some(true);
+        let scope = if is_read_only { Scope::DatabaseRead } else { Scope::DatabaseWrite };
+        let operator = self.0.enter(request, &project, scope)?;
+        if !is_read_only {
+            let excerpt: String = body.query.chars().take(AUDITED).collect();
+            self.0.audit(&operator, "database.query", json!({ "query": excerpt })).await?;
+        }
+        Ok(Created::of(self.rows(&body, is_read_only).await?))
+    }
+
+    /// Runs SQL that only reads.
+    #[oai(path = "/projects/:project/database/query/read-only", method = "post")]
+    async fn read(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        body: Json<QueryBody>,
+    ) -> Result<Created<Vec<Value>>, Error> {
+        self.0.enter(request, &project, Scope::DatabaseRead)?;
+        Ok(Created::of(self.rows(&body, true).await?))
+    }
+}
+
+impl QueryApi {
+    async fn rows(&self, body: &QueryBody, is_read_only: bool) -> Result<Vec<Value>, Error> {
+        let query = Query {
+            sql: &body.query,
+            parameters: body.parameters.as_deref().unwrap_or_default(),
+            is_read_only,
+            time: self.0.settings.query_timeout,
+        };
+        self.0.inner().console.run(&query).await
+    }
+}

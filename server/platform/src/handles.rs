@@ -1,0 +1,166 @@
+//! What the platform interface keeps when it is made anew from changed settings.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use futures_util::future::BoxFuture;
+use postgres::Database;
+use tokens::{ApiKeyKind, Keys};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::Failures;
+use crate::console::Console;
+use crate::deployments::Deployments;
+use crate::project::Project;
+use crate::runtime::FunctionRuntime;
+use crate::seal::Seal;
+use crate::store;
+use crate::{Error, Settings};
+
+/// The pause before another attempt to read what has changed, and the longest time without one: a notice may be lost.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// The state of one service: its name in the interface, and what is wrong with it.
+pub type ServiceHealth = (&'static str, Result<(), String>);
+
+/// Asks all services how they are.
+pub type Health = Arc<dyn Fn() -> BoxFuture<'static, Vec<ServiceHealth>> + Send + Sync>;
+
+/// What the service is made with.
+pub struct Parts {
+    /// Connects as the owner of schema `basalt_platform`, and listens to [`crate::CHANNEL`].
+    pub store: Database,
+    /// Connects as the project's administrator.
+    pub project: Database,
+    /// Connects as `supabase_read_only_user`; `None` if this server may not have that role.
+    pub reader: Option<Database>,
+    /// The server's keys, to which API keys are added.
+    pub keys: Keys,
+    /// What runs functions, and the folder in which their files are laid out; `None` if functions are off.
+    pub functions: Option<(Arc<dyn FunctionRuntime>, PathBuf)>,
+    /// Asks all services how they are.
+    pub health: Health,
+}
+
+/// What the service keeps; cheap to clone.
+#[derive(Clone)]
+pub struct Handles(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) store: Database,
+    pub(crate) project_database: Database,
+    pub(crate) reader: Option<Database>,
+    pub(crate) console: Console,
+    pub(crate) keys: Keys,
+    pub(crate) seal: Seal,
+    pub(crate) project: Project,
+    pub(crate) deployments: Option<Deployments>,
+    pub(crate) failures: Failures,
+    pub(crate) health: Health,
+    runtime: Option<Arc<dyn FunctionRuntime>>,
+    has_token: AtomicBool,
+}
+
+impl Handles {
+    /// Finds the project in the database, or makes it, and puts its deployed functions, secrets and API keys in force.
+    ///
+    /// Errors: a sentence for the operator.
+    pub async fn new(settings: &Settings, parts: Parts) -> Result<Self, String> {
+        if let Some(wrong) =
+            settings.project_ref.as_deref().filter(|text| !crate::project::is_reference(text))
+        {
+            return Err(format!("basalt.platform.ref: expected 20 lowercase letters, found {wrong:?}"));
+        }
+        let Parts { store, project, reader, keys, functions, health } = parts;
+        let describe = |error: Error| match error {
+            Error::Database(error) => error.to_string(),
+            other => other.message().into_owned(),
+        };
+        let identity = Project::load(&store, &keys, settings).await.map_err(describe)?;
+        let runtime = functions.as_ref().map(|(runtime, _)| Arc::clone(runtime));
+        let deployments = functions.map(|(runtime, folder)| Deployments::new(store.clone(), runtime, folder));
+        let inner = Inner {
+            console: Console::new(project.clone(), reader.clone()),
+            seal: Seal::new(&keys),
+            failures: Failures::new(settings.failures_per_minute),
+            has_token: AtomicBool::new(false),
+            project_database: project,
+            project: identity,
+            store,
+            reader,
+            keys,
+            deployments,
+            runtime,
+            health,
+        };
+        inner.refresh().await.map_err(describe)?;
+        if let Some(deployments) = &inner.deployments {
+            deployments.load(&inner.project.reference()).await.map_err(describe)?;
+        }
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Returns the reference of the project.
+    pub fn project_ref(&self) -> String {
+        self.0.project.reference()
+    }
+
+    /// Follows what other nodes change, until `stop` is cancelled.
+    pub async fn keep_fresh(self, stop: CancellationToken) {
+        let mut notices = self.0.store.notifications();
+        let follow = async {
+            loop {
+                // Without a listener, or if a notice is lost, the timer is what notices a change.
+                let _ = tokio::time::timeout(LONGEST, notices.changed()).await;
+                while let Err(error) = self.0.follow().await {
+                    tracing::warn!(%error, "changes over the platform interface are not followed yet");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        };
+        stop.run_until_cancelled(follow).await;
+    }
+}
+
+impl Inner {
+    /// Reports whether there was an access token when that was looked up last.
+    pub(crate) fn has_token(&self) -> bool {
+        self.has_token.load(Ordering::Relaxed)
+    }
+
+    /// Reads again what may have changed, and puts it in force on this node.
+    pub(crate) async fn follow(&self) -> Result<(), Error> {
+        self.refresh().await?;
+        match &self.deployments {
+            Some(deployments) => deployments.follow(&self.project.reference()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Does what [`Self::follow`] does, except for functions.
+    pub(crate) async fn refresh(&self) -> Result<(), Error> {
+        let project = self.project.reference();
+        self.has_token.store(store::tokens::exist(&self.store).await?, Ordering::Relaxed);
+        let further = store::api_keys::list(&self.store, &project).await?;
+        let further = further.iter().filter_map(|row| {
+            let hash = HEXLOWER.decode(row.hash.as_bytes()).ok()?;
+            let kind = if row.kind == "secret" { ApiKeyKind::Secret } else { ApiKeyKind::Publishable };
+            Some((<[u8; 32]>::try_from(hash).ok()?, kind))
+        });
+        self.keys.api_keys().set_further(further.collect::<HashMap<_, _>>());
+        if let Some(runtime) = &self.runtime {
+            runtime.set_secrets(store::secrets::values(&self.store, &project, &self.seal).await?);
+        }
+        Ok(())
+    }
+
+    /// Returns the database in which the advisors and other reads look.
+    pub(crate) fn reading_database(&self) -> &Database {
+        self.reader.as_ref().unwrap_or(&self.project_database)
+    }
+}

@@ -1,0 +1,51 @@
+//! The platform interface: Supabase's Management API, by which its command line, its MCP server and other tools manage a
+//! server.
+//!
+//! A request goes through `access` (who it is), `api` (what the endpoint takes and returns) and the rules: `console`
+//! (SQL of operators), `deployments` (functions), `advisors`, `project`. `store` has the SQL of schema `basalt_platform`.
+//! The service knows no other one: what it needs of them comes with [`Parts`] and [`ServiceConfig`].
+
+mod access;
+mod advisors;
+mod api;
+mod console;
+mod deployments;
+mod error;
+mod handles;
+mod project;
+mod runtime;
+mod seal;
+mod settings;
+mod store;
+mod token_commands;
+
+use std::sync::Arc;
+
+use poem::{Endpoint, Response};
+
+pub use access::Scope;
+pub use advisors::{Category, advise};
+pub use handles::{Handles, Health, Parts, ServiceHealth};
+pub use runtime::{FunctionRuntime, TakeCalls, Version};
+pub use settings::{Access, ServiceConfig, Settings};
+pub use store::CHANNEL;
+pub use store::tokens::AccessToken;
+pub use token_commands::{create_token, list_tokens, revoke_tokens};
+
+pub(crate) use error::Error;
+
+/// The login that queries which only read have.
+pub const READER: &str = "supabase_read_only_user";
+
+/// The paths below which the service is served: the path of a request is relative to the one that it begins with.
+pub const PREFIXES: [&str; 2] = ["/v1", "/v2"];
+
+/// Returns the service of `settings` for the requests below `prefix`, one of [`PREFIXES`]. Expects a
+/// [`gateway::Caller`] in every request's extensions.
+pub fn service(
+    settings: Settings,
+    handles: &Handles,
+    prefix: &str,
+) -> impl Endpoint<Output = Response> + use<> {
+    api::endpoint(Arc::new(api::Context::new(settings, handles.clone())), prefix)
+}

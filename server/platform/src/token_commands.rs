@@ -1,0 +1,59 @@
+//! Access tokens as the command line makes, lists and revokes them.
+
+use postgres::Database;
+
+use crate::access;
+use crate::error::Error;
+use crate::store::tokens::{self, AccessToken};
+
+/// Makes an access token and returns it with its description. It cannot be shown again: only its hash is kept.
+/// `lifetime` is an interval such as `30 days`; without it the token does not expire. Without `scopes` it may do
+/// everything.
+///
+/// Errors: a sentence for the operator about a scope or a lifetime that is none, or about the database.
+pub async fn create_token(
+    database: &Database,
+    name: &str,
+    lifetime: Option<&str>,
+    scopes: Option<&[String]>,
+) -> Result<(String, AccessToken), String> {
+    let scopes = scopes.map(access::parse_scopes).transpose();
+    let scopes = scopes.map_err(|unknown| {
+        let known: Vec<_> = access::Scope::ALL.iter().map(|scope| scope.name()).collect();
+        format!("--scopes: {unknown} is no scope. Scopes are read-only, {}", known.join(", "))
+    })?;
+    if scopes.as_ref().is_some_and(Vec::is_empty) {
+        return Err("--scopes: expected at least one scope".to_owned());
+    }
+    let scopes = scopes.map(|scopes| scopes.iter().map(|scope| scope.name().to_owned()).collect::<Vec<_>>());
+    let (token, hash, hint) = access::new_token();
+    let created = tokens::create(database, name, &hash, &hint, scopes.as_deref(), lifetime).await;
+    match created {
+        Ok(Some(described)) => Ok((token, described)),
+        Ok(None) => Err("the token was not kept".to_owned()),
+        Err(Error::Database(error))
+            if error.server().is_some_and(|refusal| refusal.code.starts_with("22")) =>
+        {
+            Err("--expires: expected a time such as \"30 days\" or \"12 hours\"".to_owned())
+        }
+        Err(error) => Err(describe(error)),
+    }
+}
+
+/// Returns all access tokens, oldest first. Errors: those of the database, as a sentence.
+pub async fn list_tokens(database: &Database) -> Result<Vec<AccessToken>, String> {
+    tokens::list(database).await.map_err(describe)
+}
+
+/// Revokes the tokens whose id, name or beginning is `which`, and returns them. Errors: those of the database, as a
+/// sentence.
+pub async fn revoke_tokens(database: &Database, which: &str) -> Result<Vec<AccessToken>, String> {
+    tokens::revoke(database, which).await.map_err(describe)
+}
+
+fn describe(error: Error) -> String {
+    match error {
+        Error::Database(error) => error.to_string(),
+        other => other.message().into_owned(),
+    }
+}
