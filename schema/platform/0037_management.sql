@@ -9,9 +9,11 @@ revoke all on schema basalt_platform from public;
 create table basalt_platform.projects (
   ref text primary key check (ref ~ '^[a-z]{20}$'),
   name text not null,
+  network jsonb,
   created_at timestamptz not null default now()
 );
 comment on table basalt_platform.projects is 'The project of this server';
+comment on column basalt_platform.projects.network is 'Who may connect to the database from other machines; null: everybody';
 
 create table basalt_platform.access_tokens (
   id uuid primary key default gen_random_uuid(),
@@ -74,7 +76,6 @@ create table basalt_platform.functions (
   id uuid primary key default gen_random_uuid(),
   project text not null references basalt_platform.projects on update cascade on delete cascade,
   slug text not null,
-  name text not null,
   version integer,
   last_version integer not null default 0,
   created_at timestamptz not null default now(),
@@ -88,6 +89,7 @@ comment on column basalt_platform.functions.last_version is 'The number of the n
 create table basalt_platform.function_versions (
   function uuid not null references basalt_platform.functions on delete cascade,
   version integer not null,
+  name text not null,
   verify_jwt boolean not null,
   entrypoint_path text not null,
   import_map_path text,

@@ -21,8 +21,9 @@ pub(crate) enum Format {
 
 /// The levels of dependencies whose lines are not meant for operators. The database driver logs each statement at
 /// `debug`, even those that set passwords, and every notice of Postgres at `info`; `s3s` logs every request that it
-/// refuses as an error, and the headers of all requests at `debug`.
-const DEPENDENCIES: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("s3s", "off")];
+/// refuses as an error, and the headers of all requests at `debug`; `rmcp` logs each request of an agent several times, and
+/// all of it at `debug`.
+const DEPENDENCIES: [(&str, &str); 3] = [("tokio_postgres", "warn"), ("s3s", "off"), ("rmcp", "off")];
 
 /// Returns `directives` with the levels of [`DEPENDENCIES`], unless `directives` name these dependencies.
 fn limit_dependencies(directives: &str) -> String {

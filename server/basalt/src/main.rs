@@ -4,6 +4,7 @@ mod accept;
 mod backend;
 mod commands;
 mod console;
+mod database_port;
 mod declared;
 mod edge_functions;
 mod error;

@@ -16,7 +16,7 @@ mod project;
 mod reference;
 mod services;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -189,6 +189,17 @@ settings::settings! {
         /// The port of the embedded Postgres on 127.0.0.1.
         #[setting(variables = ["BASALT_DATABASE_PORT"], key = "db.port")]
         pub(crate) port: u16 = 54322,
+        /// The address and port on which other machines reach the embedded Postgres, such as `0.0.0.0:5432`. Connections
+        /// are encrypted, and beyond a loopback address they have to be. The default is none: only this machine reaches
+        /// it.
+        #[setting(variables = ["BASALT_DATABASE_LISTEN"], key = "basalt.database.listen")]
+        pub(crate) listen: Option<SocketAddr> = None,
+        /// The certificate for that port, with its chain, in PEM. The default is one that the server makes.
+        #[setting(variables = [], key = "basalt.database.certificate")]
+        pub(crate) certificate: Option<PathBuf> = None,
+        /// The private key of that certificate, in PEM.
+        #[setting(variables = [], key = "basalt.database.private_key")]
+        pub(crate) private_key: Option<PathBuf> = None,
         /// The major version of Postgres that the project expects.
         #[setting(variables = [], key = "db.major_version")]
         pub(crate) major_version: Option<u32> = None,
@@ -271,7 +282,7 @@ impl Settings {
         let mut settings = Self {
             fixed_ports: FixedPorts::of(invocation, &project, environment, &server),
             inbox_port: auth::read_inbox_port(&mut reader)?,
-            database: database(&mut reader)?,
+            database: database(&mut reader, &project)?,
             migrations: migrations(&mut reader, &project)?,
             seed: seed(&mut reader, &project)?,
             vault: Secrets::read(&mut reader)?,
@@ -422,8 +433,10 @@ impl Server {
     }
 }
 
-fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
+fn database(reader: &mut Reader<'_>, project: &Project) -> Result<DatabaseSettings, Invalid> {
     let mut settings: DatabaseSettings = reader.read()?;
+    settings.certificate = settings.certificate.map(|path| project.resolve(path));
+    settings.private_key = settings.private_key.map(|path| project.resolve(path));
     let configured = reader.get("db.port", &[])?.unwrap_or(DatabaseSettings::default().port);
     settings.url_file = reader.file_of("DATABASE_URL");
     if let Some(url) = settings.url.take() {

@@ -48,18 +48,17 @@ impl Operator {
         let address = caller.map_or(IpAddr::from([0, 0, 0, 0]), |caller| caller.address);
         let presented = Bearer::of(request.headers());
         let hash = presented.as_deref().filter(|token| is_token(token)).map(hash);
-        if failures.are_too_many(address, hash.as_ref()) {
-            return Err(Error::Refused(StatusCode::TOO_MANY_REQUESTS, "Rate limit exceeded".into()));
-        }
         let found = match &hash {
             Some(hash) => tokens::find(database, hash).await?,
             None => None,
         };
-        let (Some(token), Some(hash)) = (found, hash) else {
-            failures.count(address);
-            return Err(Error::unauthorized());
+        let Some(token) = found else {
+            // Whoever has a token that is valid is not held up by others of the same network.
+            return Err(match failures.are_too_many(address) {
+                true => Error::Refused(StatusCode::TOO_MANY_REQUESTS, "Rate limit exceeded".into()),
+                false => Error::unauthorized(),
+            });
         };
-        failures.remember(hash);
         Ok(Self { token, address })
     }
 
@@ -76,6 +75,11 @@ impl Operator {
         }
         let message = format!("Forbidden: the access token lacks the scope {}", scope.name());
         Err(Error::Refused(StatusCode::FORBIDDEN, message.into()))
+    }
+
+    /// Returns the address from which the request was sent.
+    pub(crate) const fn address(&self) -> IpAddr {
+        self.address
     }
 
     /// Returns the token's id.

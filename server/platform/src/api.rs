@@ -87,7 +87,7 @@ impl Context {
 
     /// Reports whether anybody can use the interface: elsewhere than on a loopback address, it is there once there is a
     /// token.
-    fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         match self.settings.access {
             Access::Auto => self.settings.is_local || self.inner().has_token(),
             Access::Api | Access::Admin => true,
@@ -120,6 +120,21 @@ pub(crate) fn endpoint(context: Arc<Context>, prefix: &str) -> impl Endpoint<Out
                 Ok(Ok(response)) => response,
                 Ok(Err(error)) => respond(error, &place),
                 Err(_) => error::response(StatusCode::GATEWAY_TIMEOUT, "The request took too long"),
+            })
+        }
+    })
+}
+
+/// Returns the endpoints below `/v1` for requests that have an [`Operator`] among their extensions.
+pub(crate) fn for_known_operators(context: Arc<Context>) -> impl Endpoint<Output = Response> + use<> {
+    let routes = Arc::new(version1(&context));
+    endpoint::make(move |request: Request| {
+        let routes = Arc::clone(&routes);
+        async move {
+            let place = format!("{} /v1{}", request.method(), request.uri().path());
+            Ok::<_, poem::Error>(match routes.call(request).await {
+                Ok(response) => response,
+                Err(error) => respond(error, &place),
             })
         }
     })

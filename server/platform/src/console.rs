@@ -26,9 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The most bytes that the rows of a text may have.
 const MAX_BYTES: usize = 32 << 20;
 
-/// Statements that would end or change a transaction in which only reads are allowed.
-const TRANSACTION_CONTROL: [&str; 8] =
-    ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE", "SET"];
+/// Statements that would end the transaction in which only reads are allowed. What would change it, Postgres refuses.
+const TRANSACTION_CONTROL: [&str; 7] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE"];
 
 /// Runs SQL of operators.
 #[derive(Clone)]
@@ -80,13 +79,9 @@ impl Console {
     }
 
     async fn read(&self, query: &Query<'_>) -> Result<Vec<Rows>, Error> {
-        let database = match &self.reader {
-            Some(reader) => reader,
-            None => {
-                refuse_transaction_control(query.sql)?;
-                &self.project
-            }
-        };
+        // The role alone is not enough: what everybody may execute may write with the rights of its owner.
+        refuse_transaction_control(query.sql)?;
+        let database = self.reader.as_ref().unwrap_or(&self.project);
         let mut connection = database.open(None, APPLICATION).await?;
         // After the first statement of a transaction that only reads, nothing can let it write.
         let begin = "begin transaction read only; select 1";
@@ -134,6 +129,12 @@ fn refuse_transaction_control(sql: &str) -> Result<(), Error> {
         // Postgres itself says best what is wrong, but might read it in another way.
         Err(_) => Err(Error::invalid("A query that only reads has to be statements of SQL")),
     }
+}
+
+/// Returns `values` as the text of an array.
+pub(crate) fn array_of(values: &[String]) -> String {
+    let values: Vec<Value> = values.iter().map(|value| Value::String(value.clone())).collect();
+    array::write(&values)
 }
 
 /// Returns the rows of the last result that has any, as objects by the names of their columns.

@@ -6,7 +6,7 @@
 mod layout;
 pub(crate) mod upload;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,18 +31,31 @@ pub(crate) struct Deployments {
     /// The versions that take calls here, by slug. Held while another one gets them, so that this node and the database
     /// agree.
     active: Mutex<BTreeMap<String, Version>>,
+    /// By slug, what a deployment holds until its end: those of one name follow each other. It has the number of the
+    /// version that is being prepared, whose files nobody may remove.
+    turns: parking_lot::Mutex<HashMap<String, Arc<Mutex<()>>>>,
+    preparing: parking_lot::Mutex<Vec<(String, i32)>>,
+}
+
+/// Notes that a version is being prepared, until it is dropped.
+struct Preparing<'d>(&'d Deployments, (String, i32));
+
+impl Drop for Preparing<'_> {
+    fn drop(&mut self) {
+        self.0.preparing.lock().retain(|one| *one != self.1);
+    }
 }
 
 /// A version that is kept in the database.
 struct Kept {
     id: Uuid,
     version: Version,
-    name: String,
 }
 
 impl Deployments {
     pub(crate) fn new(database: Database, runtime: Arc<dyn FunctionRuntime>, folder: PathBuf) -> Self {
-        Self { database, runtime, folder, active: Mutex::default() }
+        let (active, turns, preparing) = Default::default();
+        Self { database, runtime, folder, active, turns, preparing }
     }
 
     /// Lays out the versions that take calls and registers them, at the start of the server. They are started by their
@@ -97,19 +110,26 @@ impl Deployments {
         upload: &Upload,
         bundle_only: bool,
     ) -> Result<FunctionRow, Error> {
-        let kept = self.prepare(project, slug, upload).await?;
-        let number = kept.version.version;
+        let turn = Arc::clone(self.turns.lock().entry(slug.to_owned()).or_default());
+        let _turn = turn.lock().await;
+        let (id, number) = functions::next_version(&self.database, project, slug).await?;
+        let _preparing = self.preparing(slug, number);
+        let kept = self.prepare((id, number), slug, upload).await?;
         if bundle_only {
             self.keep(&kept, upload).await?;
         } else {
             let take_calls = self.boot(&kept).await?;
             self.keep(&kept, upload).await?;
-            self.activate(vec![(kept, take_calls)]).await?;
+            self.activate(vec![(kept, take_calls)], true).await?;
         }
         let found = functions::find(&self.database, project, slug, Some(number)).await?;
-        // Another deployment may have removed it in the meantime.
-        found
-            .ok_or_else(|| Error::Refused(http::StatusCode::CONFLICT, "Another deployment was faster".into()))
+        found.ok_or_else(overtaken)
+    }
+
+    fn preparing(&self, slug: &str, number: i32) -> Preparing<'_> {
+        let one = (slug.to_owned(), number);
+        self.preparing.lock().push(one.clone());
+        Preparing(self, one)
     }
 
     /// Gives the calls of several functions to versions that are kept, all at once. Each is a slug and a number; without
@@ -127,12 +147,13 @@ impl Deployments {
             if is_active {
                 continue;
             }
+            let _preparing = self.preparing(slug, row.version);
             let version = self.laid_out(&row).await?;
-            let kept = Kept { id: row.id, version, name: row.name };
+            let kept = Kept { id: row.id, version };
             let take_calls = self.boot(&kept).await?;
             ready.push((kept, take_calls));
         }
-        self.activate(ready).await
+        self.activate(ready, false).await
     }
 
     /// Deletes a function. Its process ends with its last call. Errors: 404 if there is none.
@@ -158,16 +179,15 @@ impl Deployments {
         })
     }
 
-    /// Numbers a new version, lays it out and downloads its imports.
-    async fn prepare(&self, project: &str, slug: &str, upload: &Upload) -> Result<Kept, Error> {
-        let (id, number) = functions::next_version(&self.database, project, slug).await?;
+    /// Lays out a new version and downloads its imports.
+    async fn prepare(&self, (id, number): (Uuid, i32), slug: &str, upload: &Upload) -> Result<Kept, Error> {
         let version = layout::version(&self.folder, slug, number, &upload.fields);
         layout::write(&version, &upload.files, None).await?;
         if let Err(reason) = self.runtime.download_imports(&version).await {
             layout::remove(&version).await;
             return Err(refused(&reason, &version));
         }
-        Ok(Kept { id, version, name: upload.fields.name.clone() })
+        Ok(Kept { id, version })
     }
 
     /// Starts a version. Errors: 400 with Deno's words.
@@ -190,14 +210,18 @@ impl Deployments {
     }
 
     /// Records that versions take the calls, and gives them the calls of this node.
-    async fn activate(&self, ready: Vec<(Kept, TakeCalls)>) -> Result<(), Error> {
+    ///
+    /// Errors: 409 with `only_newer` if another node has deployed a newer version in the meantime.
+    async fn activate(&self, ready: Vec<(Kept, TakeCalls)>, only_newer: bool) -> Result<(), Error> {
         if ready.is_empty() {
             return Ok(());
         }
         let mut active = self.active.lock().await;
-        let versions: Vec<_> =
-            ready.iter().map(|(kept, _)| (kept.id, kept.version.version, kept.name.clone())).collect();
-        functions::activate(&self.database, &versions).await?;
+        let versions: Vec<_> = ready.iter().map(|(kept, _)| (kept.id, kept.version.version)).collect();
+        let changed = functions::activate(&self.database, &versions, only_newer).await?;
+        if changed.len() < versions.len() {
+            return Err(overtaken());
+        }
         for (kept, take_calls) in ready {
             self.replace(&mut active, kept.version, take_calls).await;
         }
@@ -209,7 +233,9 @@ impl Deployments {
         let slug = version.slug.clone();
         let before = active.insert(slug.clone(), version.clone());
         // The process before it may still read its files.
-        let kept: Vec<&Version> = std::iter::once(&version).chain(before.as_ref()).collect();
+        let mut kept: Vec<i32> =
+            std::iter::once(&version).chain(&before).map(|version| version.version).collect();
+        kept.extend(self.preparing.lock().iter().filter(|(name, _)| *name == slug).map(|(_, number)| number));
         layout::remove_all_but(&self.folder.join(slug), &kept).await;
     }
 
@@ -231,6 +257,11 @@ impl Deployments {
         }
         Ok(version)
     }
+}
+
+/// Returns the refusal of a deployment that a newer one has overtaken.
+fn overtaken() -> Error {
+    Error::Refused(http::StatusCode::CONFLICT, "A newer version was deployed in the meantime".into())
 }
 
 /// Returns the refusal of a version that Deno does not take. Paths on this machine are shown as the deployer's.

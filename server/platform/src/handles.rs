@@ -15,10 +15,12 @@ use tokio_util::sync::CancellationToken;
 use crate::access::Failures;
 use crate::console::Console;
 use crate::deployments::Deployments;
+use crate::gate::{DatabaseGate, GateRules};
 use crate::project::Project;
 use crate::runtime::FunctionRuntime;
 use crate::seal::Seal;
 use crate::store;
+use crate::store::network::NetworkSettings;
 use crate::{Error, Settings};
 
 /// The pause before another attempt to read what has changed, and the longest time without one: a notice may be lost.
@@ -43,6 +45,8 @@ pub struct Parts {
     pub keys: Keys,
     /// What runs functions, and the folder in which their files are laid out; `None` if functions are off.
     pub functions: Option<(Arc<dyn FunctionRuntime>, PathBuf)>,
+    /// What decides who may connect to the database from other machines; `None` if nobody may.
+    pub gate: Option<Arc<dyn DatabaseGate>>,
     /// Asks all services how they are.
     pub health: Health,
 }
@@ -61,6 +65,7 @@ pub(crate) struct Inner {
     pub(crate) project: Project,
     pub(crate) deployments: Option<Deployments>,
     pub(crate) failures: Failures,
+    pub(crate) gate: Option<Arc<dyn DatabaseGate>>,
     pub(crate) health: Health,
     runtime: Option<Arc<dyn FunctionRuntime>>,
     has_token: AtomicBool,
@@ -76,7 +81,7 @@ impl Handles {
         {
             return Err(format!("basalt.platform.ref: expected 20 lowercase letters, found {wrong:?}"));
         }
-        let Parts { store, project, reader, keys, functions, health } = parts;
+        let Parts { store, project, reader, keys, functions, gate, health } = parts;
         let describe = |error: Error| match error {
             Error::Database(error) => error.to_string(),
             other => other.message().into_owned(),
@@ -96,6 +101,7 @@ impl Handles {
             keys,
             deployments,
             runtime,
+            gate,
             health,
         };
         inner.refresh().await.map_err(describe)?;
@@ -153,6 +159,13 @@ impl Inner {
             Some((<[u8; 32]>::try_from(hash).ok()?, kind))
         });
         self.keys.api_keys().set_further(further.collect::<HashMap<_, _>>());
+        if let Some(gate) = &self.gate {
+            let NetworkSettings { v4, v6, needs_tls } = store::network::read(&self.store, &project).await?;
+            match GateRules::parse(&v4, &v6, needs_tls) {
+                Ok(rules) => gate.set_rules(rules),
+                Err(wrong) => tracing::error!(wrong, "what is kept about networks cannot be read"),
+            }
+        }
         if let Some(runtime) = &self.runtime {
             runtime.set_secrets(store::secrets::values(&self.store, &project, &self.seal).await?);
         }

@@ -3,6 +3,7 @@
 //!
 //! A request goes through `access` (who it is), `api` (what the endpoint takes and returns) and the rules: `console`
 //! (SQL of operators), `deployments` (functions), `advisors`, `project`. `store` has the SQL of schema `basalt_platform`.
+//! `mcp` serves agents with the same endpoints, `meta` is the interface of postgres-meta.
 //! The service knows no other one: what it needs of them comes with [`Parts`] and [`ServiceConfig`].
 
 mod access;
@@ -11,7 +12,10 @@ mod api;
 mod console;
 mod deployments;
 mod error;
+mod gate;
 mod handles;
+mod mcp;
+mod meta;
 mod project;
 mod runtime;
 mod seal;
@@ -25,6 +29,7 @@ use poem::{Endpoint, Response};
 
 pub use access::Scope;
 pub use advisors::{Category, advise};
+pub use gate::{DatabaseGate, GateRules};
 pub use handles::{Handles, Health, Parts, ServiceHealth};
 pub use runtime::{FunctionRuntime, TakeCalls, Version};
 pub use settings::{Access, ServiceConfig, Settings};
@@ -39,6 +44,23 @@ pub const READER: &str = "supabase_read_only_user";
 
 /// The paths below which the service is served: the path of a request is relative to the one that it begins with.
 pub const PREFIXES: [&str; 2] = ["/v1", "/v2"];
+
+/// The path of the Model Context Protocol.
+pub const MCP: &str = "/mcp";
+
+/// Returns the endpoint of the Model Context Protocol, for agents. Expects a [`gateway::Caller`] in every request's
+/// extensions.
+pub fn mcp(settings: Settings, handles: &Handles) -> impl Endpoint<Output = Response> + use<> {
+    mcp::Mcp::new(Arc::new(api::Context::new(settings, handles.clone())))
+}
+
+/// The path below which the interface of postgres-meta is served.
+pub const META: &str = "/pg";
+
+/// Returns the interface of postgres-meta. Mount it so that only holders of a secret API key reach it.
+pub fn meta(settings: Settings, handles: &Handles) -> impl Endpoint<Output = Response> + use<> {
+    meta::endpoint(Arc::new(api::Context::new(settings, handles.clone())))
+}
 
 /// Returns the service of `settings` for the requests below `prefix`, one of [`PREFIXES`]. Expects a
 /// [`gateway::Caller`] in every request's extensions.

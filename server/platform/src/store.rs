@@ -4,6 +4,7 @@
 
 pub(crate) mod api_keys;
 pub(crate) mod functions;
+pub(crate) mod network;
 pub(crate) mod projects;
 pub(crate) mod secrets;
 pub(crate) mod tokens;

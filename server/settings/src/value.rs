@@ -1,7 +1,7 @@
 //! The text forms of a setting's value, in `config.toml` and in the environment.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,6 +115,7 @@ numbers! {
     u64: "a whole number from 0 on",
     usize: "a whole number from 0 on",
     IpAddr: "an IP address such as 127.0.0.1, or 0.0.0.0 for all interfaces",
+    SocketAddr: "an IP address and a port, such as 0.0.0.0:5432",
 }
 
 /// A number that is not negative and may have a fraction.

@@ -29,6 +29,7 @@ use super::{block_on, load};
 use crate::accept::{self, Limits};
 use crate::backend::{self, Backend, RunningPostgres};
 use crate::console;
+use crate::database_port::DatabasePort;
 use crate::error::Error;
 use crate::instance::{Announcement, Instance};
 use crate::ports;
@@ -176,7 +177,10 @@ async fn serve_ports(
     let (address, admin_address) = (public.address(), admin.address());
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
     let functions = edge::start(settings, backend, keys, running, address, admin_address)?;
-    let platform = platform::start(settings, keys, running, functions.as_ref()).await?;
+    let tcp_port = backend.cluster.as_ref().and_then(embedded::Cluster::tcp_port);
+    let database_port = DatabasePort::listen(settings, tcp_port).await?;
+    let gate = database_port.as_ref().map(DatabasePort::gate);
+    let platform = platform::start(settings, keys, running, functions.as_ref(), gate).await?;
     let (functions_of, platform_of) = (functions.as_ref(), platform.as_ref());
     let parts =
         Parts { keys, running, functions: functions_of, platform: platform_of, address, admin_address };
@@ -196,6 +200,11 @@ async fn serve_ports(
     tokio::join!(
         accept::serve(public, public_routes, routes::must_finish, stop.clone(), limits),
         server::serve(admin, admin_routes, accept::may_write, &stop),
+        async {
+            if let Some(database_port) = database_port {
+                database_port.serve(&stop).await;
+            }
+        },
         async {
             if let Some(inbox) = inbox {
                 inbox.serve(&stop).await;

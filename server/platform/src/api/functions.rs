@@ -16,7 +16,7 @@ use super::payload::{Created, Done};
 use crate::Error;
 use crate::access::{Operator, Scope};
 use crate::deployments::Deployments;
-use crate::deployments::upload::Upload;
+use crate::deployments::upload::{TOLD, Upload};
 use crate::store::functions::{self, FunctionRow};
 
 /// The content type of a bundle that only Supabase's own runtime can read.
@@ -292,7 +292,7 @@ fn is_slug(slug: &str) -> bool {
 /// Returns where the file at `path` of a version is, as hosted Supabase says it: tools strip the part before the path.
 fn url(context: &Context, row: &FunctionRow, path: &str) -> String {
     let reference = context.inner().project.reference();
-    format!("file:///tmp/user_fn_{reference}_{}_{}/source/{path}", row.id, row.version)
+    format!("{TOLD}{reference}_{}_{}/source/{path}", row.id, row.version)
 }
 
 /// Returns the description of a version.

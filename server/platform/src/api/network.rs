@@ -1,50 +1,127 @@
-//! Who may connect to the database from elsewhere.
+//! Who may connect to the database from other machines, which is in force at the port of the database
+//! (`basalt.database.listen`).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::StatusCode;
 use poem::Request;
-use poem_openapi::OpenApi;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
+use poem_openapi::{Object, OpenApi};
 use serde_json::{Value, json};
 
 use super::Context;
 use super::payload::{Created, Done};
 use crate::Error;
-use crate::access::Scope;
+use crate::access::{Operator, Scope};
+use crate::gate::{DatabaseGate, GateRules};
+use crate::store::network::{self, NetworkSettings};
+
+/// The networks that stand for all addresses.
+const ALL: ([&str; 1], [&str; 1]) = (["0.0.0.0/0"], ["::/0"]);
 
 pub(super) struct NetworkApi(pub(super) Arc<Context>);
 
+/// Networks in CIDR notation.
+#[derive(Debug, Object)]
+#[oai(rename_all = "camelCase")]
+struct Networks {
+    db_allowed_cidrs: Option<Vec<String>>,
+    #[oai(rename = "dbAllowedCidrsV6")]
+    db_allowed_cidrs_v6: Option<Vec<String>>,
+}
+
+/// Networks to be added and removed.
+#[derive(Object)]
+struct NetworkChange {
+    add: Option<Networks>,
+    remove: Option<Networks>,
+}
+
+/// Whose bans are to be lifted.
+#[derive(Object)]
+struct Bans {
+    ipv4_addresses: Vec<String>,
+    /// Whether that of the operator's own address is lifted, too.
+    requester_ip: Option<bool>,
+}
+
+/// Whether TLS is to be demanded.
+#[derive(Object)]
+#[oai(rename_all = "camelCase")]
+struct SslChange {
+    requested_config: SslConfig,
+}
+
+/// Whether TLS is demanded.
+#[derive(Object)]
+struct SslConfig {
+    database: bool,
+}
+
 #[OpenApi]
 impl NetworkApi {
-    /// Returns which addresses may connect: all that reach the port of the database.
+    /// Returns which networks may connect.
     #[oai(path = "/projects/:project/network-restrictions", method = "get")]
     async fn restrictions(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::DatabaseNetworkRestrictionsRead)?;
+        Ok(Json(self.described().await?))
+    }
+
+    /// Makes networks the only ones that may connect. Connections that are open go on.
+    #[oai(path = "/projects/:project/network-restrictions/apply", method = "post")]
+    async fn restrict(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        networks: Json<Networks>,
+    ) -> Result<Created<Value>, Error> {
+        let operator = self.0.enter(request, &project, Scope::DatabaseNetworkRestrictionsWrite)?;
+        let settings = NetworkSettings {
+            v4: networks.0.db_allowed_cidrs.unwrap_or_default(),
+            v6: networks.0.db_allowed_cidrs_v6.unwrap_or_default(),
+            ..self.settings().await?
+        };
+        self.set(&operator, &settings).await?;
+        Ok(Created::of(self.described().await?))
+    }
+
+    /// Adds networks to those that may connect, and removes others.
+    #[oai(path = "/projects/:project/network-restrictions", method = "patch")]
+    async fn change(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        change: Json<NetworkChange>,
+    ) -> Result<Json<Value>, Error> {
+        let operator = self.0.enter(request, &project, Scope::DatabaseNetworkRestrictionsWrite)?;
+        let mut settings = self.settings().await?;
+        if let Some(removed) = &change.remove {
+            let is_removed = |list: &Option<Vec<String>>, one: &String| {
+                list.as_ref().is_some_and(|list| list.contains(one))
+            };
+            settings.v4.retain(|one| !is_removed(&removed.db_allowed_cidrs, one));
+            settings.v6.retain(|one| !is_removed(&removed.db_allowed_cidrs_v6, one));
+        }
+        if let Some(added) = change.0.add {
+            settings.v4.extend(added.db_allowed_cidrs.unwrap_or_default());
+            settings.v6.extend(added.db_allowed_cidrs_v6.unwrap_or_default());
+        }
+        self.set(&operator, &settings).await?;
+        let networks = settings.described();
         Ok(Json(json!({
-            "entitlement": "disallowed",
-            "config": { "dbAllowedCidrs": ["0.0.0.0/0"], "dbAllowedCidrsV6": ["::/0"] },
-            "status": "applied",
+            "entitlement": "allowed", "config": { "dbAllowedCidrs": networks }, "status": "applied",
         })))
     }
 
-    /// Refuses to restrict addresses.
-    #[oai(path = "/projects/:project/network-restrictions/apply", method = "post")]
-    async fn restrict(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
-        self.0.enter(request, &project, Scope::DatabaseNetworkRestrictionsWrite)?;
-        let message = "Restrict addresses in pg_hba.conf of the server's data folder, or in its firewall";
-        Err(Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into()))
-    }
-
-    /// Returns the addresses that are banned: none.
+    /// Returns the addresses that are banned, because their logins have failed too often.
     #[oai(path = "/projects/:project/network-bans/retrieve", method = "post")]
     async fn bans(&self, request: &Request, project: Path<String>) -> Result<Created<Value>, Error> {
         self.0.enter(request, &project, Scope::DatabaseNetworkBansRead)?;
-        Ok(Created::of(json!({ "banned_ipv4_addresses": [] })))
+        Ok(Created::of(json!({ "banned_ipv4_addresses": self.banned() })))
     }
 
-    /// Returns the addresses that are banned, with more about each: none.
+    /// Returns the addresses that are banned, with the project that they are banned from.
     #[oai(path = "/projects/:project/network-bans/retrieve/enriched", method = "post")]
     async fn bans_in_detail(
         &self,
@@ -52,13 +129,30 @@ impl NetworkApi {
         project: Path<String>,
     ) -> Result<Created<Value>, Error> {
         self.0.enter(request, &project, Scope::DatabaseNetworkBansRead)?;
-        Ok(Created::of(json!({ "banned_ipv4_addresses": [] })))
+        let describe = |address: String| json!({ "banned_address": address, "identifier": project.0, "type": "supabase_project" });
+        let banned: Vec<Value> = self.banned().into_iter().map(describe).collect();
+        Ok(Created::of(json!({ "banned_ipv4_addresses": banned })))
     }
 
-    /// Lifts bans, which there are none of.
+    /// Lifts bans.
     #[oai(path = "/projects/:project/network-bans", method = "delete")]
-    async fn lift_bans(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
-        self.0.enter(request, &project, Scope::DatabaseNetworkBansWrite)?;
+    async fn lift_bans(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        bans: Json<Bans>,
+    ) -> Result<Done, Error> {
+        let operator = self.0.enter(request, &project, Scope::DatabaseNetworkBansWrite)?;
+        let mut addresses: Vec<IpAddr> =
+            bans.ipv4_addresses.iter().filter_map(|address| address.parse().ok()).collect();
+        if bans.requester_ip == Some(true) {
+            addresses.push(operator.address().to_canonical());
+        }
+        if let Some(gate) = &self.0.inner().gate {
+            gate.lift(&addresses);
+        }
+        let shown: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        self.0.audit(&operator, "network_bans.lift", json!({ "addresses": shown })).await?;
         Ok(Done::Ok)
     }
 
@@ -66,14 +160,73 @@ impl NetworkApi {
     #[oai(path = "/projects/:project/ssl-enforcement", method = "get")]
     async fn ssl(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::DatabaseSslConfigRead)?;
-        Ok(Json(json!({ "currentConfig": { "database": false }, "appliedSuccessfully": true })))
+        let is_needed = self.0.inner().gate.as_ref().is_some_and(|gate| gate.is_tls_needed());
+        Ok(Json(json!({ "currentConfig": { "database": is_needed }, "appliedSuccessfully": true })))
     }
 
-    /// Refuses to demand TLS.
+    /// Demands TLS of connections from other machines, or stops to. Beyond a loopback address it is always demanded.
     #[oai(path = "/projects/:project/ssl-enforcement", method = "put")]
-    async fn enforce_ssl(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
-        self.0.enter(request, &project, Scope::DatabaseSslConfigWrite)?;
-        let message = "The database of this server listens on this machine only";
-        Err(Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into()))
+    async fn enforce_ssl(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        change: Json<SslChange>,
+    ) -> Result<Json<Value>, Error> {
+        let operator = self.0.enter(request, &project, Scope::DatabaseSslConfigWrite)?;
+        let needs_tls = change.requested_config.database;
+        let settings = NetworkSettings { needs_tls, ..self.settings().await? };
+        self.set(&operator, &settings).await?;
+        let is_needed = self.gate()?.is_tls_needed();
+        Ok(Json(json!({
+            "currentConfig": { "database": is_needed }, "appliedSuccessfully": is_needed == needs_tls,
+        })))
     }
+}
+
+impl NetworkApi {
+    /// Returns what is in force at the port. Errors: 400 if there is none.
+    fn gate(&self) -> Result<&Arc<dyn DatabaseGate>, Error> {
+        self.0.inner().gate.as_ref().ok_or_else(|| {
+            Error::invalid(
+                "The database of this server listens on this machine only (basalt.database.listen): there is nobody to \
+                 restrict",
+            )
+        })
+    }
+
+    async fn settings(&self) -> Result<NetworkSettings, Error> {
+        let inner = self.0.inner();
+        network::read(&inner.store, &inner.project.reference()).await
+    }
+
+    /// Keeps settings and puts them in force. Errors: 400 for what is no network.
+    async fn set(&self, operator: &Operator, settings: &NetworkSettings) -> Result<(), Error> {
+        self.gate()?;
+        rules(settings)?;
+        let inner = self.0.inner();
+        network::write(&inner.store, &inner.project.reference(), settings).await?;
+        inner.refresh().await?;
+        self.0.audit(operator, "network.set", json!(settings)).await
+    }
+
+    fn banned(&self) -> Vec<String> {
+        let banned = self.0.inner().gate.as_ref().map(|gate| gate.banned());
+        banned.into_iter().flatten().map(|address| address.to_string()).collect()
+    }
+
+    async fn described(&self) -> Result<Value, Error> {
+        let NetworkSettings { v4, v6, .. } = self.settings().await?;
+        let config = match v4.is_empty() && v6.is_empty() {
+            true => json!({ "dbAllowedCidrs": ALL.0, "dbAllowedCidrsV6": ALL.1 }),
+            false => json!({ "dbAllowedCidrs": v4, "dbAllowedCidrsV6": v6 }),
+        };
+        let entitlement = if self.0.inner().gate.is_some() { "allowed" } else { "disallowed" };
+        Ok(json!({ "entitlement": entitlement, "config": config, "status": "applied" }))
+    }
+}
+
+/// Returns the rules of settings. Errors: 400 for what is no network.
+fn rules(settings: &NetworkSettings) -> Result<GateRules, Error> {
+    GateRules::parse(&settings.v4, &settings.v6, settings.needs_tls)
+        .map_err(|wrong| Error::invalid(format!("{wrong:?} is no network in CIDR notation")))
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Context, config};
 use crate::Error;
 use crate::access::Scope;
+use crate::store::network;
 
 pub(super) struct Version2Api(pub(super) Arc<Context>);
 
@@ -21,7 +22,10 @@ impl Version2Api {
     async fn get(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::ProjectAdminRead)?;
         let described = super::projects::described(&self.0).await?;
-        let attributes = config::all(&self.0.settings.config, described.engine());
+        let inner = self.0.inner();
+        let is_ssl_enforced = inner.gate.as_ref().is_some_and(|gate| gate.is_tls_needed());
+        let networks = network::read(&inner.store, &inner.project.reference()).await?.described();
+        let attributes = config::all(&self.0.settings.config, described.engine(), &networks, is_ssl_enforced);
         Ok(Json(json!({
             "data": { "type": "project_config", "id": project.0, "attributes": attributes },
         })))

@@ -69,17 +69,13 @@ pub(super) async fn remove(version: &Version) {
     remove_folder(&own_folder(version)).await;
 }
 
-/// Removes all versions in the folder of a function, except those of `kept`.
-pub(super) async fn remove_all_but(folder: &Path, kept: &[&Version]) {
+/// Removes all versions in the folder of a function, except those with a number in `kept`.
+pub(super) async fn remove_all_but(folder: &Path, kept: &[i32]) {
     let Ok(mut entries) = fs::read_dir(folder).await else { return };
     while let Ok(Some(entry)) = entries.next_entry().await {
         let path = entry.path();
-        let number =
-            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<i32>().ok());
-        // A newer one is being prepared.
-        let newest = kept.iter().map(|version| version.version).max();
-        let is_newer = newest.is_some() && number > newest;
-        if !is_newer && !kept.iter().any(|version| own_folder(version) == path) {
+        let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+        if !number.is_some_and(|number: i32| kept.contains(&number)) {
             remove_folder(&path).await;
         }
     }

@@ -18,6 +18,9 @@ use crate::store::functions::VersionFields;
 const MAX_FILES: usize = 5_000;
 /// The longest path of a file in bytes, as most file systems have it.
 const MAX_PATH: usize = 1_024;
+const MAX_NAME: usize = 255;
+/// The beginning of where a file is, as tools are told.
+pub(crate) const TOLD: &str = "file:///tmp/user_fn_";
 
 /// A version of a function that is to be deployed.
 #[derive(Debug, Clone)]
@@ -90,6 +93,10 @@ impl Upload {
         if let Some(twice) = files.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(Error::invalid(format!("The file {} was sent twice", twice[0].0)));
         }
+        let is_folder = |path: &str| files.iter().any(|(other, _)| is_below(other, path));
+        if let Some((path, _)) = files.iter().find(|(path, _)| is_folder(path)) {
+            return Err(Error::invalid(format!("{path} cannot be both a file and a folder")));
+        }
         let has = |path: &str| files.binary_search_by(|(known, _)| known.as_str().cmp(path)).is_ok();
         let entry = metadata.entrypoint_path.ok_or_else(|| Error::invalid("entrypoint_path is missing"))?;
         let entrypoint_path = relative(&entry)?;
@@ -112,21 +119,30 @@ impl Upload {
     }
 }
 
+/// Reports whether `path` is in the folder `folder`.
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
 fn broken(error: multer::Error) -> Error {
     Error::invalid(format!("The body is malformed or incomplete: {error}"))
 }
 
-/// Returns `path` in its shortest form, below the project's folder. `file:` URLs are paths, too: tools send back what
-/// they were told.
+/// Returns `path` in its shortest form, below the project's folder. Tools may send back what they were told of where a
+/// file is.
 ///
 /// Errors: 400 for a path that leads out of it.
 fn relative(path: &str) -> Result<String, Error> {
     let wrong = || Error::invalid(format!("The path {path:?} of a file leads out of the project"));
-    let path = path.strip_prefix("file://").unwrap_or(path);
-    // What [`crate::api`] says of where a file is.
-    let path = path.split_once("/source/").map_or(path, |(_, below)| below);
+    let told = path.strip_prefix(TOLD).and_then(|rest| rest.split_once("/source/"));
+    let path = told.map_or(path, |(_, below)| below);
     if path.len() > MAX_PATH || path.contains(['\0', '\\']) {
         return Err(wrong());
+    }
+    if path.split('/').any(|part| part.len() > MAX_NAME) {
+        return Err(Error::invalid(format!(
+            "A file or folder of {path:?} has a name of more than {MAX_NAME} bytes"
+        )));
     }
     let mut parts = PathBuf::new();
     for component in Path::new(path).components() {
@@ -153,6 +169,7 @@ mod tests {
             ("supabase/functions/a/index.ts", Some("supabase/functions/a/index.ts")),
             ("./a/../b.ts", Some("b.ts")),
             ("file:///tmp/user_fn_x_y_1/source/index.ts", Some("index.ts")),
+            ("a/source/index.ts", Some("a/source/index.ts")),
             ("../b.ts", None),
             ("a/../../b.ts", None),
             ("/etc/passwd", None),
@@ -171,5 +188,6 @@ mod tests {
         assert!(upload.fields.verify_jwt && upload.fields.name == "a");
         assert!(Upload::new("a", metadata(), vec![file("a/other.ts")]).is_err());
         assert!(Upload::new("a", metadata(), vec![file("a/index.ts"), file("a/index.ts")]).is_err());
+        assert!(Upload::new("a", metadata(), vec![file("a/index.ts"), file("a/index.ts/b.ts")]).is_err());
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct VersionFields {
     pub(crate) static_patterns: Vec<String>,
 }
 
-const COLUMNS: &str = "pg_catalog.json_build_object('id', f.id, 'slug', f.slug, 'name', f.name, \
+const COLUMNS: &str = "pg_catalog.json_build_object('id', f.id, 'slug', f.slug, 'name', v.name, \
      'version', v.version, 'created_at', (extract(epoch from f.created_at) * 1000)::bigint, \
      'updated_at', (extract(epoch from f.updated_at) * 1000)::bigint, 'verify_jwt', v.verify_jwt, \
      'entrypoint_path', v.entrypoint_path, 'import_map_path', v.import_map_path, \
@@ -109,7 +109,7 @@ pub(crate) async fn next_version(
     project: &str,
     slug: &str,
 ) -> Result<(Uuid, i32), Error> {
-    let sql = "insert into basalt_platform.functions (project, slug, name, last_version) values ($1, $2, $2, 1) \
+    let sql = "insert into basalt_platform.functions (project, slug, last_version) values ($1, $2, 1) \
                on conflict (project, slug) do update set last_version = functions.last_version + 1 \
                returning pg_catalog.json_build_array(id, last_version)";
     let taken = document_of(database, sql, vec![text(project), text(slug)]).await?;
@@ -132,8 +132,8 @@ pub(crate) async fn keep(
     let verify_jwt = fields.verify_jwt.to_string();
     let mut changes = Changes::new().and(
         "insert into basalt_platform.function_versions \
-           (function, version, verify_jwt, entrypoint_path, import_map_path, static_patterns, lock, digest) \
-         values ($1::uuid, $2::integer, $3::boolean, $4, $5, \
+           (function, version, name, verify_jwt, entrypoint_path, import_map_path, static_patterns, lock, digest) \
+         values ($1::uuid, $2::integer, $9, $3::boolean, $4, $5, \
            array(select pg_catalog.jsonb_array_elements_text($6::jsonb)), $7, $8)",
         vec![
             text(&function),
@@ -144,6 +144,7 @@ pub(crate) async fn keep(
             json(&fields.static_patterns),
             optional(lock),
             text(digest),
+            text(&fields.name),
         ],
     );
     for ((path, content), hash) in files.iter().zip(&hashes) {
@@ -162,29 +163,34 @@ pub(crate) async fn keep(
     changes.commit::<Value>(database).await.map(drop)
 }
 
-/// Gives the calls of functions to other versions, all at once. Each has the function's id, the version's number and the
-/// name. Older versions than the one before are removed, with the files that no other version has.
-pub(crate) async fn activate(database: &Database, versions: &[(Uuid, i32, String)]) -> Result<(), Error> {
-    let rows: Vec<Value> = versions
-        .iter()
-        .map(|(id, version, name)| serde_json::json!({ "id": id, "version": version, "name": name }))
-        .collect();
-    let given = "pg_catalog.jsonb_to_recordset($1::jsonb) as n (id uuid, version integer, name text)";
+/// Gives the calls of functions to other versions, all at once. Each is the function's id and the version's number.
+/// Versions that are older than the one before are removed, with the files that no other version has. With
+/// `only_newer`, a function whose version is newer already keeps it. Returns the ids of the functions that got another
+/// version.
+pub(crate) async fn activate(
+    database: &Database,
+    versions: &[(Uuid, i32)],
+    only_newer: bool,
+) -> Result<Vec<Uuid>, Error> {
+    let rows: Vec<Value> =
+        versions.iter().map(|(id, version)| serde_json::json!({ "id": id, "version": version })).collect();
+    let only_newer = only_newer.to_string();
+    let given = "pg_catalog.jsonb_to_recordset($1::jsonb) as n (id uuid, version integer)";
     let remove = format!(
         "delete from basalt_platform.function_versions v using basalt_platform.functions f, {given} \
           where f.id = n.id and v.function = f.id and v.version < coalesce(f.version, 0) and v.version < n.version"
     );
     let update = format!(
-        "update basalt_platform.functions f set version = n.version, name = n.name, updated_at = now() \
-           from {given} where f.id = n.id"
+        "update basalt_platform.functions f set version = n.version, updated_at = now() from {given} \
+          where f.id = n.id and (not $2::boolean or coalesce(f.version, 0) < n.version) \
+          returning pg_catalog.to_json(f.id)"
     );
     Changes::new()
         .and(&remove, vec![json(&rows)])
-        .and(&update, vec![json(&rows)])
         .and(SWEEP, Vec::new())
-        .commit::<Value>(database)
+        .and(&update, vec![json(&rows), text(&only_newer)])
+        .commit(database)
         .await
-        .map(drop)
 }
 
 /// Removes contents that no version has any more.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{bytes, document_of, documents, json, optional};
+use super::{Changes, bytes, document_of, documents, json, optional};
 use crate::Error;
 
 /// A token, without its secret.
@@ -68,7 +68,8 @@ pub(crate) async fn create(
            now() + $5::interval) returning {COLUMNS}"
     );
     let scopes = scopes.map_or_else(|| json(&Value::Array(Vec::new())), |scopes| json(&scopes));
-    document_of(database, &sql, vec![text(name), bytes(hash), text(hint), scopes, optional(lifetime)]).await
+    let parameters = vec![text(name), bytes(hash), text(hint), scopes, optional(lifetime)];
+    Ok(Changes::new().and(&sql, parameters).commit(database).await?.into_iter().next())
 }
 
 /// Returns all tokens, oldest first.
@@ -86,7 +87,7 @@ pub(crate) async fn revoke(database: &Database, which: &str) -> Result<Vec<Acces
     let sql = format!(
         "delete from basalt_platform.access_tokens where $1 in (id::text, name, hint) returning {COLUMNS}"
     );
-    documents(database, &sql, vec![text(which)]).await
+    Changes::new().and(&sql, vec![text(which)]).commit(database).await
 }
 
 /// Appends a line to the audit log: who has done what, from where.

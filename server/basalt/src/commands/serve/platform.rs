@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::platform::{
-    CHANNEL, FunctionRuntime, Handles, Health, Parts, READER, ServiceHealth, TakeCalls, Version,
+    CHANNEL, DatabaseGate, FunctionRuntime, Handles, Health, Parts, READER, ServiceHealth, TakeCalls, Version,
 };
 use functions::{DeployedFunction, Deployment, Function, Functions, Secrets};
 use futures_util::FutureExt as _;
@@ -15,6 +15,7 @@ use postgres::{Database, Transaction, text};
 use super::database_access::DatabaseAccess;
 use super::services::RunningServices;
 use crate::backend::Logins;
+use crate::database_port::Gate;
 use crate::error::Error;
 use crate::settings::Settings;
 
@@ -86,6 +87,7 @@ pub(super) async fn start(
     keys: &tokens::Keys,
     running: &RunningServices,
     functions: Option<&Functions>,
+    gate: Option<Arc<Gate>>,
 ) -> Result<Option<Handles>, Error> {
     let Some(databases) = running.platform.clone() else { return Ok(None) };
     let runtime = functions.map(|functions| {
@@ -93,8 +95,9 @@ pub(super) async fn start(
         (runtime, settings.data_dir.join(FUNCTIONS))
     });
     let Databases { store, project, reader } = databases;
-    let parts =
-        Parts { store, project, reader, keys: keys.clone(), functions: runtime, health: health(running) };
+    let gate = gate.map(|gate| -> Arc<dyn DatabaseGate> { gate });
+    let (keys, functions, health) = (keys.clone(), runtime, health(running));
+    let parts = Parts { store, project, reader, keys, functions, gate, health };
     let handles = Handles::new(&settings.platform, parts).await.map_err(Error::Advice)?;
     running.follow_platform(handles.clone());
     Ok(Some(handles))

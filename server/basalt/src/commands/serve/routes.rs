@@ -75,6 +75,10 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin,
             let service = ::platform::service(settings.platform.clone(), platform, prefix);
             routes = routes.mount(prefix, gateway.open("platform", service));
         }
+        let mcp = ::platform::mcp(settings.platform.clone(), platform);
+        routes = routes.mount(::platform::MCP, gateway.open("mcp", mcp));
+        let meta = ::platform::meta(settings.platform.clone(), platform);
+        routes = routes.mount(::platform::META, gateway.guarded("pg", meta));
     }
     let elsewhere = gateway.open("none", endpoint::make(not_found)).boxed();
     Ok(ByOrigin { routes: routes.mount("/health", health(running)), storage_origin, elsewhere })

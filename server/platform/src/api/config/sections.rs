@@ -81,33 +81,36 @@ pub(super) fn realtime(config: &ServiceConfig) -> Value {
     with(base, &config.realtime)
 }
 
-/// Returns all sections, as version 2 of the interface has them, of a server whose Postgres is of version `engine`.
-pub(in super::super) fn all(config: &ServiceConfig, engine: &str) -> Value {
+/// Returns all sections, as version 2 of the interface has them, of a server whose Postgres is of version `engine`, and
+/// whose port of the database is open to the `networks`, encrypted if `is_ssl_enforced`.
+pub(in super::super) fn all(
+    config: &ServiceConfig,
+    engine: &str,
+    networks: &[Value],
+    is_ssl_enforced: bool,
+) -> Value {
     let storage = storage(config);
     let (features, capabilities) = (&storage["features"], &storage["capabilities"]);
     json!({
         "database": {
             "major_version": engine.parse::<i64>().unwrap_or_default(),
-            "ssl_enforced": false,
+            "ssl_enforced": is_ssl_enforced,
             "network_restrictions": {
                 "entitlement": "allowed",
                 "status": "applied",
-                "allowed_cidrs": [
-                    { "address": "0.0.0.0/0", "type": "v4" },
-                    { "address": "::/0", "type": "v6" },
-                ],
+                "allowed_cidrs": networks,
             },
             "postgres_settings": {},
         },
         "pooler": {
             "pool_mode": "session",
-            "ignore_startup_parameters": null,
-            "server_idle_timeout": null,
-            "server_lifetime": null,
-            "query_wait_timeout": null,
-            "reserve_pool_size": null,
-            "default_pool_size": null,
-            "max_client_conn": null,
+            "ignore_startup_parameters": "",
+            "server_idle_timeout": 0,
+            "server_lifetime": 0,
+            "query_wait_timeout": 0,
+            "reserve_pool_size": 0,
+            "default_pool_size": 0,
+            "max_client_conn": 0,
         },
         "auth": auth(config),
         "api": rest(config),

@@ -1,0 +1,133 @@
+//! A port on which other machines reach the embedded Postgres, which itself listens on this machine only.
+//!
+//! Connections are encrypted here, and those of addresses that are not allowed, or that have failed to log in too often,
+//! are refused before Postgres sees them. The logins of the server's own services are not for others.
+//!
+//! Source: PostgreSQL documentation, sections 55.2 and 55.7.
+
+mod certificate;
+mod relay;
+mod rules;
+mod startup;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::error::Error;
+use crate::ports;
+use crate::settings::Settings;
+
+pub(crate) use rules::Gate;
+
+/// How many connections may be open. Postgres takes 140, of which the services need most.
+const CONNECTIONS: usize = 50;
+/// How long a client may take until it has said who it is.
+const GREETING_LIMIT: Duration = Duration::from_secs(15);
+/// How long connections may take to end when the server stops.
+const STOP_LIMIT: Duration = Duration::from_secs(2);
+
+/// The port, which is open.
+pub(crate) struct DatabasePort {
+    listener: TcpListener,
+    tls: TlsAcceptor,
+    gate: Arc<Gate>,
+    /// The embedded Postgres.
+    postgres: SocketAddr,
+    slots: Arc<Semaphore>,
+}
+
+impl DatabasePort {
+    /// Listens where `settings` say; `None` if they name no address. `postgres` is the embedded Postgres on this machine.
+    ///
+    /// Errors: if the port is taken, the certificate cannot be read, or the password of `postgres` is the one that
+    /// everybody knows.
+    pub(crate) async fn listen(settings: &Settings, postgres: Option<u16>) -> Result<Option<Self>, Error> {
+        let (Some(address), Some(port)) = (settings.database.listen, postgres) else { return Ok(None) };
+        let is_local = address.ip().is_loopback();
+        if !is_local && settings.database.default_password {
+            return Err(Error::Advice(
+                "basalt.database.listen: other machines would log in with the password \"postgres\", which everybody \
+                 knows: set basalt.default_database_password = false"
+                    .to_owned(),
+            ));
+        }
+        let tls = certificate::acceptor(settings)?;
+        let listener = ports::bind(address, false)
+            .map_err(Error::io(format!("listen on {address} for the database")))?;
+        Ok(Some(Self {
+            listener,
+            tls,
+            gate: Arc::new(Gate::new(!is_local)),
+            postgres: SocketAddr::from(([127, 0, 0, 1], port)),
+            slots: Arc::new(Semaphore::new(CONNECTIONS)),
+        }))
+    }
+
+    /// Returns what decides who may connect.
+    pub(crate) fn gate(&self) -> Arc<Gate> {
+        Arc::clone(&self.gate)
+    }
+
+    /// Accepts connections until `stop` is cancelled.
+    pub(crate) async fn serve(self, stop: &CancellationToken) {
+        let tasks = TaskTracker::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                () = stop.cancelled() => break,
+            };
+            let Ok((stream, peer)) = accepted else {
+                // The usual reason is a lack of file descriptors.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else {
+                tracing::warn!(address = %peer.ip(), "a connection to the database is refused: there are too many");
+                continue;
+            };
+            let (tls, gate, postgres, stop) =
+                (self.tls.clone(), Arc::clone(&self.gate), self.postgres, stop.clone());
+            tasks.spawn(async move {
+                let _slot = slot;
+                let served = serve_one(stream, peer, &tls, &gate, postgres);
+                if let Some(Err(error)) = stop.run_until_cancelled(served).await {
+                    tracing::debug!(%error, address = %peer.ip(), "a connection to the database ended");
+                }
+            });
+        }
+        tasks.close();
+        let _ = timeout(STOP_LIMIT, tasks.wait()).await;
+    }
+}
+
+/// Serves one client.
+async fn serve_one(
+    stream: TcpStream,
+    peer: SocketAddr,
+    tls: &TlsAcceptor,
+    gate: &Gate,
+    postgres: SocketAddr,
+) -> std::io::Result<()> {
+    if !gate.admits(peer.ip()) {
+        return Ok(());
+    }
+    stream.set_nodelay(true)?;
+    let greeted = timeout(GREETING_LIMIT, startup::greet(stream, tls, gate.needs_tls())).await;
+    let Some((mut client, greeting)) = greeted.map_err(std::io::Error::other)?? else { return Ok(()) };
+    match greeting.checked() {
+        Ok(message) => {
+            let server = TcpStream::connect(postgres).await?;
+            server.set_nodelay(true)?;
+            relay::relay(client, server, &message, || gate.count_failure(peer.ip())).await
+        }
+        Err(refusal) => startup::refuse(&mut client, &refusal).await,
+    }
+}

@@ -1,0 +1,78 @@
+//! Passes on what a client and Postgres send each other, and notices whether the login fails.
+
+use std::io;
+
+use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy, split};
+use tokio::net::TcpStream;
+
+use super::startup::Client;
+
+/// The kinds of messages of Postgres that end a login.
+const AUTHENTICATION: u8 = b'R';
+const ERROR: u8 = b'E';
+/// The longest message during a login.
+const LONGEST: usize = 1 << 20;
+/// The SQLSTATEs of a login that fails: a wrong password, and a role that may not log in.
+const REFUSED: [&[u8]; 2] = [b"C28P01\0", b"C28000\0"];
+
+/// Sends `first` to `server`, and passes on everything until one of them closes the connection. `failed` is called if
+/// Postgres refuses the login.
+pub(super) async fn relay(
+    client: Client,
+    mut server: TcpStream,
+    first: &[u8],
+    failed: impl FnOnce(),
+) -> io::Result<()> {
+    server.write_all(first).await?;
+    let (mut from_client, mut to_client) = split(client);
+    let (mut from_server, mut to_server) = server.into_split();
+    let forth = async {
+        copy(&mut from_client, &mut to_server).await?;
+        to_server.shutdown().await
+    };
+    let back = async {
+        if login(&mut from_server, &mut to_client).await? {
+            copy(&mut from_server, &mut to_client).await?;
+        } else {
+            failed();
+        }
+        to_client.shutdown().await
+    };
+    // If Postgres ends, nothing that the client sends reaches anybody.
+    tokio::select! {
+        ended = back => ended,
+        Err(error) = forth => Err(error),
+    }
+}
+
+/// Passes on the messages of Postgres until the login is done. Returns `false` if it is refused.
+async fn login(
+    server: &mut (impl tokio::io::AsyncRead + Unpin),
+    client: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<bool> {
+    loop {
+        let mut head = [0; 5];
+        if let Err(error) = server.read_exact(&mut head).await {
+            // A request to cancel gets no response.
+            return if error.kind() == io::ErrorKind::UnexpectedEof { Ok(true) } else { Err(error) };
+        }
+        let [kind, a, b, c, d] = head;
+        let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
+        if !(4..=LONGEST).contains(&length) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "no message of Postgres' protocol"));
+        }
+        let mut body = vec![0; length - 4];
+        server.read_exact(&mut body).await?;
+        client.write_all(&head).await?;
+        client.write_all(&body).await?;
+        client.flush().await?;
+        match kind {
+            AUTHENTICATION if body.starts_with(&[0, 0, 0, 0]) => return Ok(true),
+            ERROR => {
+                let is_refused = |code: &[u8]| body.windows(code.len()).any(|part| part == code);
+                return Ok(!REFUSED.iter().any(|code| is_refused(code)));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `/mcp`: the Model Context Protocol over streamable HTTP, for agents. Without sessions: every request is complete.
+//!
+//! The tools, their arguments and answers are those of Supabase's own MCP server, which asks the Management API. So does
+//! this one, inside of the process: what a tool may do is what the access token may do.
+//!
+//! Sources: the specification of MCP of 2025-11-25 and 2026-07-28; `@supabase/mcp-server-supabase` 0.13.
+
+mod answers;
+mod arguments;
+mod documents;
+mod handler;
+mod requests;
+mod scope;
+mod tables;
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+
+use http::header::{ACCEPT, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use http_body_util::BodyExt as _;
+use poem::{Endpoint, Request, Response};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use crate::access::Operator;
+use crate::api::Context;
+use crate::error;
+use handler::Handler;
+use scope::Scope;
+
+/// The largest request in bytes: the files of a function are in one.
+const LARGEST: usize = 16 << 20;
+/// What a client has to accept: the transport demands both, even where only the first is sent.
+const ACCEPTED: &str = "application/json, text/event-stream";
+/// The challenge to a client without a token that is valid (RFC 6750, section 3).
+const CHALLENGE: &str =
+    "Bearer error=\"invalid_token\", error_description=\"An access token of this server is needed\"";
+
+/// The endpoint.
+pub(crate) struct Mcp {
+    context: Arc<Context>,
+    service: StreamableHttpService<Handler, NeverSessionManager>,
+}
+
+impl Mcp {
+    /// Returns the endpoint of the server of `context`.
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        // Requests carry an access token, which no browser sends by itself: so neither the name of the host nor the page
+        // that sends one matters.
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_max_request_body_bytes(LARGEST)
+            .disable_allowed_hosts();
+        let handler = Handler::new(&context);
+        let service = StreamableHttpService::new(
+            move || Ok(handler.clone()),
+            Arc::new(NeverSessionManager::default()),
+            config,
+        );
+        Self { context, service }
+    }
+}
+
+impl Endpoint for Mcp {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        if !self.context.is_open() {
+            return Ok(error::response(StatusCode::NOT_FOUND, "Not found"));
+        }
+        let inner = self.context.inner();
+        let operator = match Operator::of(&request, &inner.store, &inner.failures).await {
+            Ok(operator) => operator,
+            Err(refusal) => {
+                let mut response = refusal.into_response();
+                if response.status() == StatusCode::UNAUTHORIZED {
+                    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE));
+                }
+                return Ok(response);
+            }
+        };
+        let scope = match Scope::of(request.uri().query().unwrap_or_default(), operator) {
+            Ok(scope) => scope,
+            Err(problem) => return Ok(error::response(StatusCode::BAD_REQUEST, &problem)),
+        };
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+        let mut request: http::Request<_> = request.into();
+        request.extensions_mut().insert(scope);
+        let response = self.service.handle(request).await;
+        // The body has no errors, but the framework wants them to be of this type.
+        Ok(response.map(|body| body.map_err(|never: Infallible| -> io::Error { match never {} })).into())
+    }
+}

@@ -1,0 +1,420 @@
+// `schemas.json` has what the Management API's OpenAPI document (MIT) says of the responses of the operations that Basalt
+// has: for each "<method> <path>" the status and the schema of its response with 2xx, and the schemas that these refer to,
+// without descriptions, examples and extensions (`x-…`). It is made anew by a script of twenty lines that walks `paths`
+// of the document, keeps these two of each operation, and collects `#/components/schemas/…` until nothing is missing.
+
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+
+import document from './schemas.json' with { type: 'json' }
+import { Platform, saying, type Answer, type Content, type FunctionBody } from './support.ts'
+
+/** The part of OpenAPI 3.0's schema objects that the Management API's document uses. */
+interface Schema {
+  $ref?: string
+  type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean'
+  nullable?: boolean
+  enum?: unknown[]
+  format?: string
+  pattern?: string
+  minLength?: number
+  maxLength?: number
+  minimum?: number
+  maximum?: number
+  exclusiveMinimum?: boolean | number
+  minItems?: number
+  maxItems?: number
+  required?: string[]
+  properties?: Record<string, Schema>
+  additionalProperties?: boolean | Schema
+  items?: Schema
+  oneOf?: Schema[]
+  anyOf?: Schema[]
+  allOf?: Schema[]
+}
+
+/** Texts that have a format; other formats are those of numbers, which `type` covers. */
+const FORMATS: Record<string, RegExp> = {
+  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+  uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+  email: /^[^@\s]+@[^@\s]+$/,
+  uri: /^[a-z][a-z0-9+.-]*:/i,
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Returns in which ways `value` differs from `schema`: each with the place in the value, and what is expected there.
+ * `schemas` are those that `$ref` refers to.
+ */
+function differences(
+  value: unknown,
+  schema: Schema,
+  schemas: Record<string, Schema>,
+  place = '$',
+): string[] {
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.split('/').at(-1) ?? ''
+    const referred = schemas[name]
+    return referred ? differences(value, referred, schemas, place) : [`${place}: unknown ${name}`]
+  }
+  if (value === null && schema.nullable === true) return []
+  const at = (message: string) => `${place}: expected ${message}, found ${JSON.stringify(value)}`
+  const of = (one: Schema) => differences(value, one, schemas, place)
+  const found: string[] = []
+  const alternatives = schema.oneOf ?? schema.anyOf
+  if (alternatives) {
+    const all = alternatives.map(of)
+    if (!all.some((differing) => differing.length === 0))
+      found.push(at(`one of ${String(alternatives.length)} schemas (${all.flat().join('; ')})`))
+  }
+  for (const one of schema.allOf ?? []) found.push(...of(one))
+  const kinds = {
+    object: isObject(value),
+    array: Array.isArray(value),
+    string: typeof value === 'string',
+    number: typeof value === 'number',
+    integer: Number.isInteger(value),
+    boolean: typeof value === 'boolean',
+  }
+  if (schema.type && !kinds[schema.type]) return [...found, at(schema.type)]
+  if (schema.enum && !schema.enum.includes(value)) found.push(at(JSON.stringify(schema.enum)))
+  if (typeof value === 'string') found.push(...ofText(value, schema).map(at))
+  if (typeof value === 'number') found.push(...ofNumber(value, schema).map(at))
+  if (Array.isArray(value)) {
+    const { minItems = 0, maxItems = Infinity, items = {} } = schema
+    if (value.length < minItems || value.length > maxItems) found.push(at('another length'))
+    for (const [index, one] of value.entries())
+      found.push(...differences(one, items, schemas, `${place}[${String(index)}]`))
+  }
+  if (isObject(value)) {
+    const { required = [], properties = {}, additionalProperties = true } = schema
+    for (const name of required) if (!(name in value)) found.push(`${place}.${name}: is missing`)
+    for (const [name, one] of Object.entries(value)) {
+      const more = additionalProperties === true ? {} : additionalProperties
+      const own = properties[name] ?? more
+      if (own === false) found.push(`${place}.${name}: unexpected`)
+      else found.push(...differences(one, own, schemas, `${place}.${name}`))
+    }
+  }
+  return found
+}
+
+/** Returns what is expected of a text and does not hold. */
+function ofText(value: string, { minLength = 0, maxLength = Infinity, pattern, format }: Schema) {
+  const found: string[] = []
+  if (value.length < minLength || value.length > maxLength) found.push('another length')
+  if (pattern !== undefined && !new RegExp(pattern).test(value)) found.push(pattern)
+  const form = format === undefined ? undefined : FORMATS[format]
+  if (form && !form.test(value)) found.push(format ?? '')
+  return found
+}
+
+/** Returns what is expected of a number and does not hold. */
+function ofNumber(value: number, { minimum = -Infinity, maximum = Infinity, ...more }: Schema) {
+  const { exclusiveMinimum = false } = more
+  const found: string[] = []
+  if (value < minimum || value > maximum) found.push(`${String(minimum)} to ${String(maximum)}`)
+  const bound = exclusiveMinimum === true ? minimum : exclusiveMinimum
+  if (bound !== false && value <= bound) found.push(`more than ${String(bound)}`)
+  return found
+}
+
+interface Operation {
+  status: number
+  schema: Schema | null
+}
+
+const operations = document.operations as Record<string, Operation>
+const schemas = document.schemas as unknown as Record<string, Schema>
+
+/** Operations that a server which is configured in its files refuses. */
+const REFUSED = [
+  'post /v1/projects',
+  'post /v1/projects/{ref}/branches',
+  'post /v1/projects/{ref}/network-restrictions/apply',
+  'patch /v1/projects/{ref}/postgrest',
+  'patch /v1/projects/{ref}/config/auth',
+  'patch /v1/projects/{ref}/config/storage',
+  'patch /v1/projects/{ref}/config/realtime',
+  'patch /v1/projects/{ref}/config/database/pooler',
+  'put /v1/projects/{ref}/config/database/postgres',
+  'put /v1/projects/{ref}/ssl-enforcement',
+]
+
+// Lints and kinds of objects that upstream's own linter has, and the document lacks. The Supabase CLI takes them.
+const lint = schemas.V1ProjectAdvisorsResponse?.properties?.lints?.items?.properties
+for (const names of [lint?.name, lint?.metadata?.properties?.type]) delete names?.enum
+
+describe.skipIf(inject('own') === null)(
+  'responses have the form that the Management API documents',
+  () => {
+    let platform: Platform
+    const asked = new Set<string>()
+
+    beforeAll(async () => {
+      platform = await Platform.start({
+        files: { 'snippets/count.sql': 'select count(*) from notes' },
+      })
+      // Something that advisors complain about, in all ways.
+      await platform.server.psql(`
+      create table public.notes (id int, body text);
+      create table public.kinds (id int primary key);
+      create table public.things (id int primary key, kind int references public.kinds);
+      create index one on public.things (kind); create index two on public.things (kind);
+      alter table public.things enable row level security;
+      create policy a on public.things for select using (auth.uid() is not null);
+      create policy b on public.things for select using (true);
+      alter table public.kinds disable row level security;
+      create view public.seen as select * from auth.users;
+      create materialized view public.kept as select 1 as a;
+      grant select on public.kept, public.seen to anon;
+      create function public.loose() returns int language sql as 'select 1';
+      insert into storage.buckets (id, name, public) values ('files', 'files', true)`)
+    })
+
+    /** Asks for an operation of the document, and checks what is returned. */
+    async function ask<T = unknown>(
+      operation: string,
+      content: Content = {},
+      parameters: Record<string, string> = {},
+      query = '',
+    ): Promise<T> {
+      const expected = operations[operation]
+      const [method = '', path = ''] = operation.split(' ')
+      const all: Record<string, string> = { ref: platform.ref, slug: 'local', ...parameters }
+      const place = path.replace(/\{(\w+)\}/g, (_, name: string) => all[name] ?? '')
+      const answer: Answer = await platform.request(method.toUpperCase(), place + query, content)
+      asked.add(operation)
+      expect({ operation, status: answer.status, body: answer.body }).toMatchObject({
+        operation,
+        status: expected?.status,
+      })
+      if (expected?.schema)
+        // Not the end of the test: there may be more in other responses.
+        expect
+          .soft({ operation, differing: differences(answer.body, expected.schema, schemas) })
+          .toEqual({
+            operation,
+            differing: [],
+          })
+      return answer.body as T
+    }
+
+    test.each([
+      'get /v1/profile',
+      'get /v1/organizations',
+      'get /v1/organizations/{slug}',
+      'get /v1/organizations/{slug}/members',
+      'get /v1/organizations/{slug}/projects',
+      'get /v1/projects',
+      'get /v1/projects/{ref}',
+      'get /v1/projects/{ref}/api-keys',
+      'get /v1/projects/{ref}/api-keys/legacy',
+      'get /v1/projects/{ref}/branches',
+      'get /v1/projects/{ref}/network-restrictions',
+      'get /v1/projects/{ref}/postgrest',
+      'get /v1/projects/{ref}/ssl-enforcement',
+      'get /v1/projects/{ref}/types/typescript',
+      'get /v1/projects/{ref}/readonly',
+      'get /v1/projects/{ref}/config/auth',
+      'get /v1/projects/{ref}/config/storage',
+      'get /v1/projects/{ref}/config/realtime',
+      'get /v1/projects/{ref}/config/database/pgbouncer',
+      'get /v1/projects/{ref}/config/database/pooler',
+      'get /v1/projects/{ref}/config/database/postgres',
+      'get /v1/projects/{ref}/billing/addons',
+      'get /v1/projects/{ref}/advisors/performance',
+      'get /v1/projects/{ref}/advisors/security',
+      'get /v1/projects/{ref}/storage/buckets',
+      'get /v1/projects/{ref}/database/backups',
+      'post /v1/projects/{ref}/network-bans/retrieve',
+      'post /v1/projects/{ref}/network-bans/retrieve/enriched',
+      'post /v1/projects/{ref}/database/webhooks/enable',
+    ])('%s', async (operation) => {
+      const body = await ask(operation)
+      // Nothing would hold of an empty list.
+      if (operation.includes('advisors'))
+        expect((body as { lints: unknown[] }).lints.length).toBeGreaterThan(2)
+      if (operation.includes('buckets')) expect(body).toHaveLength(1)
+    })
+
+    test('the project, and how its services are', async () => {
+      await ask('patch /v1/projects/{ref}', { json: { name: 'documented' } })
+      expect(await ask('get /v1/projects/{ref}')).toMatchObject({ name: 'documented' })
+      const services = [
+        'auth',
+        'db',
+        'db_postgres_user',
+        'pooler',
+        'realtime',
+        'rest',
+        'storage',
+        'pg_bouncer',
+      ]
+      const healthy = await ask<{ name: string }[]>(
+        'get /v1/projects/{ref}/health',
+        {},
+        {},
+        `?services=${services.join(',')}`,
+      )
+      expect(healthy.map(({ name }) => name).sort()).toEqual(services.sort())
+      const repeated = await ask<{ name: string }[]>(
+        'get /v1/projects/{ref}/health',
+        {},
+        {},
+        '?services=auth&services=rest',
+      )
+      expect(repeated.map(({ name }) => name).sort()).toEqual(['auth', 'rest'])
+      await ask('delete /v1/projects/{ref}/network-bans', {
+        json: { ipv4_addresses: ['192.0.2.1'] },
+      })
+    })
+
+    test('snippets', async () => {
+      const { data } = await ask<{ data: { id: string }[] }>(
+        'get /v1/snippets',
+        {},
+        {},
+        `?project_ref=${platform.ref}`,
+      )
+      expect(data).toHaveLength(1)
+      expect(await ask('get /v1/snippets/{id}', {}, { id: data[0]?.id ?? '' })).toMatchObject({
+        name: 'count',
+        content: { sql: 'select count(*) from notes' },
+      })
+    })
+
+    test('API keys', async () => {
+      const json = { type: 'secret', name: 'documented', description: 'a key' }
+      const { id } = await ask<{ id: string }>('post /v1/projects/{ref}/api-keys', { json })
+      await ask('post /v1/projects/{ref}/api-keys', {
+        json: { type: 'publishable', name: 'another' },
+      })
+      await ask('get /v1/projects/{ref}/api-keys')
+      await ask('get /v1/projects/{ref}/api-keys', {}, {}, '?reveal=true')
+      await ask('get /v1/projects/{ref}/api-keys/{id}', {}, { id })
+      await ask('patch /v1/projects/{ref}/api-keys/{id}', { json: { name: 'renamed' } }, { id })
+      await ask('delete /v1/projects/{ref}/api-keys/{id}', {}, { id })
+      await ask('put /v1/projects/{ref}/api-keys/legacy', {}, {}, '?enabled=true')
+    })
+
+    test('secrets', async () => {
+      await ask('post /v1/projects/{ref}/secrets', { json: [{ name: 'WORD', value: 'sesame' }] })
+      expect(await ask('get /v1/projects/{ref}/secrets')).toHaveLength(1)
+      await ask('delete /v1/projects/{ref}/secrets', { json: ['WORD'] })
+    })
+
+    test('login roles', async () => {
+      await ask('post /v1/projects/{ref}/cli/login-role', { json: { read_only: true } })
+      await ask('delete /v1/projects/{ref}/cli/login-role')
+    })
+
+    test('queries and migrations', async () => {
+      await ask('post /v1/projects/{ref}/database/query', { json: { query: 'select 1' } })
+      await ask('post /v1/projects/{ref}/database/query/read-only', { json: { query: 'select 1' } })
+      const applied = {
+        query: 'create table public.applied ()',
+        name: 'applied',
+        rollback: 'drop table public.applied',
+      }
+      await ask('post /v1/projects/{ref}/database/migrations', { json: applied })
+      await ask('post /v1/projects/{ref}/database/migrations', { json: { query: 'select 1' } })
+      await ask('put /v1/projects/{ref}/database/migrations', { json: { query: 'select 2' } })
+      await platform.server.psql(
+        "insert into supabase_migrations.schema_migrations (version) values ('20000101000000')",
+      )
+      const all = await ask<{ version: string }[]>('get /v1/projects/{ref}/database/migrations')
+      expect(all).toHaveLength(4)
+      for (const { version } of all)
+        await ask('get /v1/projects/{ref}/database/migrations/{version}', {}, { version })
+      const version = all[1]?.version ?? ''
+      await ask(
+        'patch /v1/projects/{ref}/database/migrations/{version}',
+        { json: { name: 'renamed' } },
+        { version },
+      )
+      await ask('delete /v1/projects/{ref}/database/migrations', {}, {}, `?gte=${version}`)
+    })
+
+    test('functions', async () => {
+      const json = { slug: 'one', name: 'one', body: saying('one') }
+      await ask('post /v1/projects/{ref}/functions', { json })
+      const form = () => {
+        const body = new FormData()
+        const metadata = {
+          name: 'two',
+          entrypoint_path: 'a/index.ts',
+          import_map_path: 'a/deno.json',
+        }
+        body.append('metadata', JSON.stringify(metadata))
+        body.append('file', new Blob([saying('two')]), 'a/index.ts')
+        body.append('file', new Blob(['{}']), 'a/deno.json')
+        return { body }
+      }
+      await ask('post /v1/projects/{ref}/functions/deploy', form(), {}, '?slug=two')
+      const bundle = await ask<FunctionBody>(
+        'post /v1/projects/{ref}/functions/deploy',
+        form(),
+        {},
+        '?slug=two&bundleOnly=true',
+      )
+      await ask('put /v1/projects/{ref}/functions', { json: [bundle] })
+      expect(await ask('get /v1/projects/{ref}/functions')).toHaveLength(2)
+      for (const function_slug of ['one', 'two'])
+        await ask('get /v1/projects/{ref}/functions/{function_slug}', {}, { function_slug })
+      const function_slug = 'one'
+      await ask(
+        'patch /v1/projects/{ref}/functions/{function_slug}',
+        { json: { name: 'other' } },
+        { function_slug },
+      )
+      const body = await platform.project('GET', '/functions/one/body')
+      expect(body.status).toBe(200)
+      asked.add('get /v1/projects/{ref}/functions/{function_slug}/body')
+      await ask('delete /v1/projects/{ref}/functions/{function_slug}', {}, { function_slug })
+    })
+
+    test('all settings in one document, as the Supabase CLI expects them', async () => {
+      const { status, body } = await platform.request<unknown>(
+        'GET',
+        `/v2/projects/${platform.ref}/config`,
+      )
+      expect({ status, body }).toMatchObject({
+        status: 200,
+        body: {
+          data: {
+            type: 'project_config',
+            id: platform.ref,
+            attributes: {
+              database: { major_version: expect.any(Number) as number, ssl_enforced: false },
+              pooler: {},
+              auth: { site_url: expect.any(String) as string },
+              api: { db_schema: expect.stringContaining('public') as string },
+              realtime: {},
+              storage: { file_size_limit: expect.any(Number) as number },
+            },
+          },
+        },
+      })
+    })
+
+    test('refusals of what is set in files', async () => {
+      for (const operation of REFUSED) {
+        const [method = '', path = ''] = operation.split(' ')
+        const place = path.replace('{ref}', platform.ref)
+        const { status, body } = await platform.request(method.toUpperCase(), place, { json: {} })
+        expect({ operation, status, body }).toEqual({
+          operation,
+          status: 501,
+          body: { message: expect.any(String) as string },
+        })
+      }
+    })
+
+    test('all operations', () => {
+      const missing = Object.keys(operations).filter((one) => !asked.has(one))
+      expect(missing.sort()).toEqual([...REFUSED].sort())
+    })
+  },
+)

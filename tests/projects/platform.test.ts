@@ -1,0 +1,269 @@
+// The stock Supabase CLI manages a server over its platform interface, as it does a hosted project: with a profile, an
+// access token and nothing else.
+
+import { execFile } from 'node:child_process'
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+import { beforeAll, describe, expect, test } from 'vitest'
+
+import { Server } from '../support/server.mjs'
+
+const run = promisify(execFile)
+const repository = path.resolve(import.meta.dirname, '../..')
+const program = path.join(repository, 'node_modules/.bin/supabase')
+const basaltProgram = path.resolve(
+  process.env.BASALT_BINARY ?? path.join(repository, 'target/debug/basalt'),
+)
+
+/** How long a command of the CLI may take, in milliseconds. */
+const COMMAND_LIMIT = 30_000
+
+/** The files of a function that has more than one. */
+const GREETING = {
+  'functions/greeting/index.ts': `
+    import { name } from 'names'
+    import { greet } from '../_shared/greet.ts'
+    Deno.serve(() => new Response(greet(name) + ', ' + (Deno.env.get('WORD') ?? 'no word')))`,
+  'functions/greeting/names.ts': "export const name = 'Ada'",
+  'functions/greeting/deno.json': '{ "imports": { "names": "./names.ts" } }',
+  'functions/_shared/greet.ts': 'export const greet = (name: string) => `hello ${name}`',
+}
+
+let folder: string
+let server: Server
+let ref: string
+let token: string
+
+/** Runs one of Basalt's commands, and returns what it prints. */
+async function basalt(...words: string[]) {
+  const { dataDir, project } = server.instance
+  const flags = ['--project', project, '--data-dir', dataDir]
+  const { stdout } = await run(basaltProgram, [...words, ...flags], { env: server.environment })
+  return stdout.trim()
+}
+
+/** Runs the CLI, which has to succeed, and returns what it prints. */
+async function supabase(...words: string[]) {
+  const running = run(program, words, {
+    cwd: folder,
+    timeout: COMMAND_LIMIT,
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      NO_COLOR: '1',
+      CI: '1',
+      DO_NOT_TRACK: '1',
+      SUPABASE_TELEMETRY_DISABLED: '1',
+      SUPABASE_PROFILE: path.join(folder, 'basalt.profile.yaml'),
+      SUPABASE_ACCESS_TOKEN: token,
+    },
+  })
+  running.child.stdin?.end()
+  const { stdout, stderr } = await running
+  return stdout + stderr
+}
+
+/** Writes files of the project, by their paths in `supabase`. */
+async function write(files: Record<string, string>) {
+  for (const [name, text] of Object.entries(files)) {
+    const file = path.join(folder, 'supabase', name)
+    await mkdir(path.dirname(file), { recursive: true })
+    await writeFile(file, text)
+  }
+}
+
+const read = (name: string) => readFile(path.join(folder, 'supabase', name), 'utf8')
+
+/** Calls a function, and returns its text, or the status of the error. */
+async function call(name: string) {
+  const { anonKey, url } = server.access
+  const headers = { Authorization: `Bearer ${anonKey}` }
+  const response = await fetch(`${url}/functions/v1/${name}`, { headers })
+  return response.ok ? response.text() : response.status
+}
+
+/** Asks the platform interface itself. */
+async function get(place: string) {
+  const headers = { Authorization: `Bearer ${token}` }
+  const response = await fetch(`${server.access.url}/v1/projects/${ref}${place}`, { headers })
+  return response.json() as Promise<unknown>
+}
+
+const deployed = async () =>
+  ((await get('/functions')) as { slug: string }[]).map(({ slug }) => slug).sort()
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'basalt-linked-'))
+  await run(basaltProgram, ['init', folder])
+  // The server serves a copy: what the CLI deploys comes from nowhere else.
+  const served = await mkdtemp(path.join(tmpdir(), 'basalt-served-'))
+  await run('cp', ['-a', `${folder}/.`, served])
+  await rm(path.join(served, 'supabase/functions'), { recursive: true })
+  await mkdir(path.join(served, 'supabase/snippets'))
+  await writeFile(path.join(served, 'supabase/snippets/count.sql'), 'select count(*) from notes')
+  // On the port of config.toml, the CLI takes the database for its own stack's, and looks for a container.
+  const env = { BASALT_DATABASE_PORT: '0' }
+  server = await Server.start({ project: served, folders: [served, folder], env })
+  await writeFile(path.join(folder, 'basalt.profile.yaml'), await basalt('status', '--profile'))
+  token = await basalt('token', 'create')
+  const headers = { Authorization: `Bearer ${token}` }
+  const response = await fetch(`${server.access.url}/v1/projects`, { headers })
+  ref = ((await response.json()) as { ref: string }[])[0]?.ref ?? ''
+  await supabase('link', '--project-ref', ref)
+}, 120_000)
+
+describe('the CLI', () => {
+  test('finds the server, its project and who it is', async () => {
+    expect(await supabase('projects', 'list')).toContain(ref)
+    expect(await supabase('orgs', 'list')).toMatch(/local\s+\| Local/)
+    expect(await supabase('whoami')).toContain('operator')
+    expect(await readFile(path.join(folder, 'supabase/.temp/project-ref'), 'utf8')).toBe(ref)
+  })
+
+  test('shows API keys, and secret ones if it is asked to', async () => {
+    const { PUBLISHABLE_KEY, SECRET_KEY, ANON_KEY } = await server.status()
+    const shown = await supabase('projects', 'api-keys', '--remote')
+    expect(shown).toContain(ANON_KEY)
+    expect(shown).toContain(PUBLISHABLE_KEY)
+    expect(shown).not.toContain(SECRET_KEY)
+    expect(await supabase('projects', 'api-keys', '--remote', '--reveal')).toContain(SECRET_KEY)
+  })
+
+  test('deploys a function with shared files and an import map, and brings it back', async () => {
+    await write(GREETING)
+    await supabase('functions', 'deploy', 'greeting', '--use-api', '--remote', '--yes')
+    expect(await call('greeting')).toBe('hello Ada, no word')
+    expect(await deployed()).toEqual(['greeting'])
+    expect(await supabase('functions', 'list', '--remote')).toMatch(/greeting.*ACTIVE \| 1/)
+    for (const name of ['greeting', '_shared'])
+      await rm(path.join(folder, 'supabase/functions', name), { recursive: true })
+    await supabase('functions', 'download', 'greeting', '--remote', '--yes')
+    for (const [name, text] of Object.entries(GREETING)) expect(await read(name)).toBe(text)
+  })
+
+  test('tells why a function is not deployed', async () => {
+    await write({ 'functions/wrong/index.ts': "throw new Error('no way')" })
+    const words = ['functions', 'deploy', 'wrong', '--use-api', '--remote', '--yes']
+    await expect(supabase(...words)).rejects.toThrow(/no way/)
+    expect(await call('wrong')).toBe(404)
+    await rm(path.join(folder, 'supabase/functions/wrong'), { recursive: true })
+  })
+
+  test('sets secrets, which functions see soon, and removes them', async () => {
+    await write(GREETING)
+    await supabase('functions', 'deploy', 'greeting', '--use-api', '--remote', '--yes')
+    const soon = { timeout: 2000 }
+    await supabase('secrets', 'set', 'WORD=sesame', '--remote', '--yes')
+    await expect.poll(() => call('greeting'), soon).toBe('hello Ada, sesame')
+    const listed = await supabase('secrets', 'list', '--remote')
+    expect(listed).toContain('WORD')
+    expect(listed).not.toContain('sesame')
+    await supabase('secrets', 'unset', 'WORD', '--remote', '--yes')
+    await expect.poll(() => call('greeting'), soon).toBe('hello Ada, no word')
+    expect(await get('/secrets')).toEqual([])
+  })
+
+  test('deploys all functions at once, removes those that the folder lacks, and deletes one', async () => {
+    await write({
+      ...GREETING,
+      'functions/one/index.ts': "Deno.serve(() => new Response('one'))",
+      'functions/two/index.ts': "Deno.serve(() => new Response('two'))",
+    })
+    await supabase('functions', 'deploy', '--use-api', '--remote', '--yes')
+    expect(await deployed()).toEqual(['greeting', 'hello', 'one', 'two'])
+    expect([await call('one'), await call('two')]).toEqual(['one', 'two'])
+    await rm(path.join(folder, 'supabase/functions/two'), { recursive: true })
+    await write({ 'functions/one/index.ts': "Deno.serve(() => new Response('one more'))" })
+    await supabase('functions', 'deploy', '--prune', '--use-api', '--remote', '--yes')
+    expect(await deployed()).toEqual(['greeting', 'hello', 'one'])
+    expect([await call('one'), await call('two')]).toEqual(['one more', 404])
+    await supabase('functions', 'delete', 'one', '--remote', '--yes')
+    expect(await deployed()).toEqual(['greeting', 'hello'])
+    expect(await call('one')).toBe(404)
+  })
+
+  test('runs SQL, and only reads if it is told so', async () => {
+    const insert = "insert into notes (body) values ('by the CLI') returning body"
+    expect(await supabase('db', 'query', '--remote', insert, '--yes')).toContain('by the CLI')
+    expect(await server.psql("select count(*) from notes where body = 'by the CLI'")).toBe('1')
+    expect(
+      await supabase('db', 'query', '--remote', 'select 6 * 7 as answer', '--read-only'),
+    ).toMatch(/answer[^]*42/)
+    await expect(supabase('db', 'query', '--remote', insert, '--read-only')).rejects.toThrow(
+      /read-only/,
+    )
+    await expect(supabase('db', 'query', '--remote', 'select nope', '--read-only')).rejects.toThrow(
+      /column \\*"nope\\*" does not exist/,
+    )
+  })
+
+  test('describes the database, and what is wrong with it', async () => {
+    expect(await supabase('gen', 'types', '--remote')).toMatch(/notes: \{\s+Row: \{/)
+    await server.psql(`
+      create table public.bare (id int);
+      create materialized view public.kept as select 1 as a;
+      grant select on public.bare, public.kept to anon`)
+    const advice = await supabase('db', 'advisors', '--remote')
+    expect(advice).toContain('rls_disabled_in_public')
+    expect(advice).toContain('materialized_view_in_api')
+    await server.psql('drop table public.bare; drop materialized view public.kept')
+  })
+
+  test('lists what there is', async () => {
+    expect(await supabase('snippets', 'list', '--remote')).toContain('count')
+    expect(await supabase('backups', 'list', '--remote')).toContain('local')
+    expect(await supabase('branches', 'list', '--remote')).toContain('GIT BRANCH')
+  })
+
+  test('compares the settings', async () => {
+    await write({ 'config.toml': '[api]\nmax_rows = 17\n' })
+    const said = await supabase('config', 'diff', '--remote')
+    expect(said).toMatch(/api\.max_rows[^]*17/)
+  })
+
+  test('works on the database by its URL', async () => {
+    const { DB_URL = '' } = await server.status()
+    const remote = `--remote=${DB_URL}`
+    const [version = ''] = (
+      await server.psql('select version from supabase_migrations.schema_migrations')
+    ).split('\n')
+    expect(await supabase('migration', 'list', remote)).toContain(version)
+    const history = () => server.psql('select count(*) from supabase_migrations.schema_migrations')
+    await supabase('migration', 'repair', remote, '--status', 'reverted', version, '--yes')
+    expect(await history()).toBe('0')
+    await supabase('migration', 'repair', remote, '--status', 'applied', version, '--yes')
+    expect(await history()).toBe('1')
+    await rm(path.join(folder, 'supabase/migrations'), { recursive: true })
+    await supabase('migration', 'fetch', remote, '--yes')
+    await access(path.join(folder, 'supabase/migrations', `${version}_notes.sql`))
+    await write({
+      'migrations/20300101000000_shelves.sql': 'create table public.shelves (id int);',
+    })
+    await supabase('db', 'push', remote, '--yes')
+    expect(await server.psql("select to_regclass('public.shelves')")).toBe('shelves')
+    expect(await supabase('inspect', 'db', 'table-stats', remote)).toContain('public.notes')
+    // Both ways lead to one history.
+    expect(await get('/database/migrations')).toContainEqual({
+      version: '20300101000000',
+      name: 'shelves',
+    })
+  })
+
+  test('is told what its token may not do', async () => {
+    const everything = token
+    try {
+      token = await basalt('token', 'create', '--scopes', 'read-only')
+      expect(await supabase('functions', 'list', '--remote')).toContain('greeting')
+      await expect(supabase('secrets', 'set', 'WORD=sesame', '--remote', '--yes')).rejects.toThrow(
+        /edge_functions_secrets_write|403|Forbidden/i,
+      )
+      token = `sbp_${'0'.repeat(40)}`
+      await expect(supabase('projects', 'list')).rejects.toThrow(/401|Unauthorized/i)
+    } finally {
+      token = everything
+    }
+  })
+})
