@@ -116,7 +116,7 @@ impl<'a> Scanner<'a> {
     fn step(&mut self) -> Result<(), SplitError> {
         let byte = self.bytes[self.at];
         match (byte, self.peek(1)) {
-            (b'-', Some(b'-')) => self.skip_line(),
+            (b'-', Some(b'-')) => self.skip_comment(),
             (b'/', Some(b'*')) => return self.block_comment(),
             _ if byte.is_ascii_whitespace() => self.at += 1,
             (b';', _) if self.parentheses == 0 && self.body == 0 => {
@@ -172,6 +172,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips the rest of the line.
+    /// Skips a comment that ends with its line. A carriage return ends a line, too, as for Postgres (`scan.l`).
+    fn skip_comment(&mut self) {
+        let rest = &self.bytes[self.at..];
+        self.at += rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+    }
+
     fn skip_line(&mut self) {
         let rest = &self.bytes[self.at..];
         self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());

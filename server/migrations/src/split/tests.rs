@@ -18,6 +18,13 @@ fn semicolons_end_statements_and_blanks_are_trimmed() {
 }
 
 #[test]
+fn a_carriage_return_ends_a_comment_as_for_postgres() {
+    let statements = split("-- a comment\rcommit; select 1").unwrap();
+    assert_eq!(statements.len(), 2);
+    assert_eq!(statements[0].words, ["COMMIT"]);
+}
+
+#[test]
 fn a_comment_belongs_to_the_statement_that_follows() {
     let sql = "-- first; still a comment\nselect 1;\n/* a /* nested; */ one; */ select 2; -- the end";
     assert_eq!(
