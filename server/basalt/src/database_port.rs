@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 use crate::error::Error;
 use crate::ports;
 use crate::settings::Settings;
+use rules::Place;
 
 pub(crate) use rules::Gate;
 
@@ -41,7 +42,7 @@ pub(crate) struct DatabasePort {
     gate: Arc<Gate>,
     /// The embedded Postgres.
     postgres: SocketAddr,
-    slots: Arc<Semaphore>,
+    slots: Semaphore,
 }
 
 impl DatabasePort {
@@ -67,7 +68,7 @@ impl DatabasePort {
             tls,
             gate: Arc::new(Gate::new(!is_local)),
             postgres: SocketAddr::from(([127, 0, 0, 1], port)),
-            slots: Arc::new(Semaphore::new(CONNECTIONS)),
+            slots: Semaphore::new(CONNECTIONS),
         }))
     }
 
@@ -79,9 +80,10 @@ impl DatabasePort {
     /// Accepts connections until `stop` is cancelled.
     pub(crate) async fn serve(self, stop: &CancellationToken) {
         let tasks = TaskTracker::new();
+        let port = Arc::new(self);
         loop {
             let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
+                accepted = port.listener.accept() => accepted,
                 () = stop.cancelled() => break,
             };
             let Ok((stream, peer)) = accepted else {
@@ -89,15 +91,10 @@ impl DatabasePort {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else {
-                tracing::warn!(address = %peer.ip(), "a connection to the database is refused: there are too many");
-                continue;
-            };
-            let (tls, gate, postgres, stop) =
-                (self.tls.clone(), Arc::clone(&self.gate), self.postgres, stop.clone());
+            let Some(place) = port.gate.enter(peer.ip()) else { continue };
+            let (port, stop) = (Arc::clone(&port), stop.clone());
             tasks.spawn(async move {
-                let _slot = slot;
-                let served = serve_one(stream, peer, &tls, &gate, postgres);
+                let served = port.serve_one(stream, place);
                 if let Some(Err(error)) = stop.run_until_cancelled(served).await {
                     tracing::debug!(%error, address = %peer.ip(), "a connection to the database ended");
                 }
@@ -106,28 +103,23 @@ impl DatabasePort {
         tasks.close();
         let _ = timeout(STOP_LIMIT, tasks.wait()).await;
     }
-}
 
-/// Serves one client.
-async fn serve_one(
-    stream: TcpStream,
-    peer: SocketAddr,
-    tls: &TlsAcceptor,
-    gate: &Gate,
-    postgres: SocketAddr,
-) -> std::io::Result<()> {
-    if !gate.admits(peer.ip()) {
-        return Ok(());
-    }
-    stream.set_nodelay(true)?;
-    let greeted = timeout(GREETING_LIMIT, startup::greet(stream, tls, gate.needs_tls())).await;
-    let Some((mut client, greeting)) = greeted.map_err(std::io::Error::other)?? else { return Ok(()) };
-    match greeting.checked() {
-        Ok(message) => {
-            let server = TcpStream::connect(postgres).await?;
-            server.set_nodelay(true)?;
-            relay::relay(client, server, &message, || gate.count_failure(peer.ip())).await
-        }
-        Err(refusal) => startup::refuse(&mut client, &refusal).await,
+    /// Serves one client.
+    async fn serve_one(&self, stream: TcpStream, place: Place) -> std::io::Result<()> {
+        stream.set_nodelay(true)?;
+        let greeted = timeout(GREETING_LIMIT, startup::greet(stream, &self.tls, self.gate.needs_tls())).await;
+        let Some((mut client, greeting)) = greeted.map_err(std::io::Error::other)?? else { return Ok(()) };
+        let message = match greeting.checked() {
+            Ok(message) => message,
+            Err(refusal) => return startup::refuse(&mut client, &refusal).await,
+        };
+        let Ok(_slot) = self.slots.try_acquire() else {
+            tracing::warn!("a connection to the database is refused: there are too many");
+            return startup::refuse(&mut client, &("53300", "sorry, too many clients already".to_owned()))
+                .await;
+        };
+        let server = TcpStream::connect(self.postgres).await?;
+        server.set_nodelay(true)?;
+        relay::relay(client, server, &message, |is_refused| place.leave(is_refused)).await
     }
 }

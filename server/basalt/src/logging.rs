@@ -126,8 +126,11 @@ mod tests {
 
     #[test]
     fn the_drivers_statements_are_logged_only_if_directives_name_it() {
-        assert_eq!(limit_dependencies("debug"), "debug,tokio_postgres=warn,s3s=off");
-        assert_eq!(limit_dependencies(""), "tokio_postgres=warn,s3s=off");
-        assert_eq!(limit_dependencies("info,tokio_postgres=debug"), "info,tokio_postgres=debug,s3s=off");
+        assert_eq!(limit_dependencies("debug"), "debug,tokio_postgres=warn,s3s=off,rmcp=off");
+        assert_eq!(limit_dependencies(""), "tokio_postgres=warn,s3s=off,rmcp=off");
+        assert_eq!(
+            limit_dependencies("info,tokio_postgres=debug"),
+            "info,tokio_postgres=debug,s3s=off,rmcp=off"
+        );
     }
 }

@@ -15,13 +15,13 @@ const LONGEST: usize = 1 << 20;
 /// The SQLSTATEs of a login that fails: a wrong password, and a role that may not log in.
 const REFUSED: [&[u8]; 2] = [b"C28P01\0", b"C28000\0"];
 
-/// Sends `first` to `server`, and passes on everything until one of them closes the connection. `failed` is called if
-/// Postgres refuses the login.
+/// Sends `first` to `server`, and passes on everything until one of them closes the connection. `logged_in` is called
+/// at the end of the login, before the client knows of it, with whether Postgres refuses it.
 pub(super) async fn relay(
     client: Client,
     mut server: TcpStream,
     first: &[u8],
-    failed: impl FnOnce(),
+    logged_in: impl FnOnce(bool),
 ) -> io::Result<()> {
     server.write_all(first).await?;
     let (mut from_client, mut to_client) = split(client);
@@ -31,11 +31,8 @@ pub(super) async fn relay(
         to_server.shutdown().await
     };
     let back = async {
-        if login(&mut from_server, &mut to_client).await? {
-            copy(&mut from_server, &mut to_client).await?;
-        } else {
-            failed();
-        }
+        login(&mut from_server, &mut to_client, logged_in).await?;
+        copy(&mut from_server, &mut to_client).await?;
         to_client.shutdown().await
     };
     // If Postgres ends, nothing that the client sends reaches anybody.
@@ -45,16 +42,17 @@ pub(super) async fn relay(
     }
 }
 
-/// Passes on the messages of Postgres until the login is done. Returns `false` if it is refused.
+/// Passes on the messages of Postgres until the login is done.
 async fn login(
     server: &mut (impl tokio::io::AsyncRead + Unpin),
     client: &mut (impl AsyncWrite + Unpin),
-) -> io::Result<bool> {
+    logged_in: impl FnOnce(bool),
+) -> io::Result<()> {
     loop {
         let mut head = [0; 5];
         if let Err(error) = server.read_exact(&mut head).await {
             // A request to cancel gets no response.
-            return if error.kind() == io::ErrorKind::UnexpectedEof { Ok(true) } else { Err(error) };
+            return if error.kind() == io::ErrorKind::UnexpectedEof { Ok(()) } else { Err(error) };
         }
         let [kind, a, b, c, d] = head;
         let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
@@ -63,16 +61,23 @@ async fn login(
         }
         let mut body = vec![0; length - 4];
         server.read_exact(&mut body).await?;
+        let outcome = match kind {
+            AUTHENTICATION if body.starts_with(&[0, 0, 0, 0]) => Some(false),
+            ERROR => {
+                let has = |code: &&[u8]| body.windows(code.len()).any(|part| part == *code);
+                Some(REFUSED.iter().any(has))
+            }
+            _ => None,
+        };
+        // Whoever is told that a login has failed may try again at once.
+        if let Some(is_refused) = outcome {
+            logged_in(is_refused);
+            client.write_all(&head).await?;
+            client.write_all(&body).await?;
+            return client.flush().await;
+        }
         client.write_all(&head).await?;
         client.write_all(&body).await?;
         client.flush().await?;
-        match kind {
-            AUTHENTICATION if body.starts_with(&[0, 0, 0, 0]) => return Ok(true),
-            ERROR => {
-                let is_refused = |code: &[u8]| body.windows(code.len()).any(|part| part == code);
-                return Ok(!REFUSED.iter().any(|code| is_refused(code)));
-            }
-            _ => {}
-        }
     }
 }
