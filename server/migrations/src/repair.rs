@@ -16,9 +16,10 @@ use super::split::Statement;
 use super::{check_unchanged, holds};
 
 /// The schemas that the files create.
-const SCHEMAS: [&str; 9] = [
+const SCHEMAS: [&str; 10] = [
     "auth",
     "basalt",
+    "basalt_platform",
     "extensions",
     "graphql",
     "graphql_public",

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 pub use scopes::Scope;
 
 pub(crate) use failures::Failures;
-pub(crate) use scopes::parse as parse_scopes;
+pub(crate) use scopes::{parse as parse_scopes, words as scope_words};
 
 use crate::Error;
 use crate::store::tokens::{self, AccessToken};
@@ -25,6 +25,8 @@ use crate::store::tokens::{self, AccessToken};
 /// accepts no other form.
 const PREFIX: &str = "sbp_";
 const DIGITS: usize = 40;
+/// What follows the beginning of a token that was granted to an agent.
+const GRANTED: &str = "oauth_";
 /// The number of characters by which the owner of a token recognizes it.
 const HINT: usize = 10;
 
@@ -44,10 +46,22 @@ impl Operator {
         database: &Database,
         failures: &Failures,
     ) -> Result<Self, Error> {
-        let caller = request.extensions().get::<Caller>();
-        let address = caller.map_or(IpAddr::from([0, 0, 0, 0]), |caller| caller.address);
+        let address = request.extensions().get::<Caller>().map(|caller| caller.address);
         let presented = Bearer::of(request.headers());
-        let hash = presented.as_deref().filter(|token| is_token(token)).map(hash);
+        Self::with_token(presented.as_deref().unwrap_or_default(), address, database, failures).await
+    }
+
+    /// Returns the operator who has sent `token` from `address`.
+    ///
+    /// Errors: those of [`Self::of`].
+    pub(crate) async fn with_token(
+        token: &str,
+        address: Option<IpAddr>,
+        database: &Database,
+        failures: &Failures,
+    ) -> Result<Self, Error> {
+        let address = address.unwrap_or(IpAddr::from([0, 0, 0, 0]));
+        let hash = Some(token).filter(|token| is_token(token)).map(hash);
         let found = match &hash {
             Some(hash) => tokens::find(database, hash).await?,
             None => None,
@@ -75,6 +89,22 @@ impl Operator {
         }
         let message = format!("Forbidden: the access token lacks the scope {}", scope.name());
         Err(Error::Refused(StatusCode::FORBIDDEN, message.into()))
+    }
+
+    /// Reports whether the token was granted to an agent.
+    pub(crate) const fn is_granted(&self) -> bool {
+        self.token.is_granted
+    }
+
+    /// Returns the names of the scopes that an agent gets from this operator: those that read, or all; `None` for
+    /// everything.
+    pub(crate) fn scopes_for_agent(&self, only_reads: bool) -> Option<Vec<String>> {
+        if !only_reads {
+            return self.token.scopes.clone();
+        }
+        let reads = parse_scopes(&["read-only".to_owned()]).unwrap_or_default();
+        let granted = reads.into_iter().filter(|scope| self.has(*scope));
+        Some(granted.map(|scope| scope.name().to_owned()).collect())
     }
 
     /// Returns the address from which the request was sent.
@@ -110,6 +140,7 @@ impl Operator {
 /// Reports whether `token` has the form of an access token.
 fn is_token(token: &str) -> bool {
     let digits = token.strip_prefix(PREFIX).unwrap_or_default();
+    let digits = digits.strip_prefix(GRANTED).unwrap_or(digits);
     digits.len() == DIGITS && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
@@ -121,9 +152,18 @@ fn hash(token: &str) -> [u8; 32] {
 
 /// Returns a new token, its hash, and the characters by which its owner recognizes it.
 pub(crate) fn new_token() -> (String, [u8; 32], String) {
+    token_after("")
+}
+
+/// Returns the same for an agent.
+pub(crate) fn new_granted_token() -> (String, [u8; 32], String) {
+    token_after(GRANTED)
+}
+
+fn token_after(kind: &str) -> (String, [u8; 32], String) {
     let random: [u8; DIGITS / 2] = rand::random();
-    let token = format!("{PREFIX}{}", HEXLOWER.encode(&random));
-    let (hash, hint) = (hash(&token), token[..HINT].to_owned());
+    let token = format!("{PREFIX}{kind}{}", HEXLOWER.encode(&random));
+    let (hash, hint) = (hash(&token), token[..HINT + kind.len()].to_owned());
     (token, hash, hint)
 }
 

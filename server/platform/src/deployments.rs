@@ -82,7 +82,7 @@ impl Deployments {
             active.retain(|slug, _| !gone.contains(slug));
             self.runtime.set_deployments(active.values().cloned().collect());
             for slug in &gone {
-                layout::remove_all_but(&self.folder.join(slug), &[]).await;
+                layout::remove_all_but(&self.folder.join(slug), &self.in_preparation(slug)).await;
             }
         }
         for row in rows {
@@ -110,7 +110,7 @@ impl Deployments {
         upload: &Upload,
         bundle_only: bool,
     ) -> Result<FunctionRow, Error> {
-        let turn = Arc::clone(self.turns.lock().entry(slug.to_owned()).or_default());
+        let turn = self.turn(slug);
         let _turn = turn.lock().await;
         let (id, number) = functions::next_version(&self.database, project, slug).await?;
         let _preparing = self.preparing(slug, number);
@@ -124,6 +124,20 @@ impl Deployments {
         }
         let found = functions::find(&self.database, project, slug, Some(number)).await?;
         found.ok_or_else(overtaken)
+    }
+
+    /// Returns what a deployment of `slug`, or its deletion, holds until its end.
+    fn turn(&self, slug: &str) -> Arc<Mutex<()>> {
+        let mut turns = self.turns.lock();
+        // Those that nobody holds or waits for are not needed.
+        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        Arc::clone(turns.entry(slug.to_owned()).or_default())
+    }
+
+    /// Returns the numbers of the versions of `slug` that are being prepared.
+    fn in_preparation(&self, slug: &str) -> Vec<i32> {
+        let preparing = self.preparing.lock();
+        preparing.iter().filter(|(name, _)| name == slug).map(|(_, number)| *number).collect()
     }
 
     fn preparing(&self, slug: &str, number: i32) -> Preparing<'_> {
@@ -158,6 +172,8 @@ impl Deployments {
 
     /// Deletes a function. Its process ends with its last call. Errors: 404 if there is none.
     pub(crate) async fn delete(&self, project: &str, slug: &str) -> Result<(), Error> {
+        let turn = self.turn(slug);
+        let _turn = turn.lock().await;
         let was_there = functions::delete(&self.database, project, slug).await?;
         self.follow(project).await?;
         if was_there { Ok(()) } else { Err(Error::missing("Function not found")) }
@@ -235,7 +251,7 @@ impl Deployments {
         // The process before it may still read its files.
         let mut kept: Vec<i32> =
             std::iter::once(&version).chain(&before).map(|version| version.version).collect();
-        kept.extend(self.preparing.lock().iter().filter(|(name, _)| *name == slug).map(|(_, number)| number));
+        kept.extend(self.in_preparation(&slug));
         layout::remove_all_but(&self.folder.join(slug), &kept).await;
     }
 

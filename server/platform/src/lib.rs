@@ -3,7 +3,7 @@
 //!
 //! A request goes through `access` (who it is), `api` (what the endpoint takes and returns) and the rules: `console`
 //! (SQL of operators), `deployments` (functions), `advisors`, `project`. `store` has the SQL of schema `basalt_platform`.
-//! `mcp` serves agents with the same endpoints, `meta` is the interface of postgres-meta.
+//! `mcp` serves agents with the same endpoints, `oauth` lets them get a token, `meta` is the interface of postgres-meta.
 //! The service knows no other one: what it needs of them comes with [`Parts`] and [`ServiceConfig`].
 
 mod access;
@@ -16,6 +16,7 @@ mod gate;
 mod handles;
 mod mcp;
 mod meta;
+mod oauth;
 mod project;
 mod runtime;
 mod seal;
@@ -35,7 +36,7 @@ pub use runtime::{FunctionRuntime, TakeCalls, Version};
 pub use settings::{Access, ServiceConfig, Settings};
 pub use store::CHANNEL;
 pub use store::tokens::AccessToken;
-pub use token_commands::{create_token, list_tokens, revoke_tokens};
+pub use token_commands::{create_token, list_tokens, revoke_tokens, scopes_of};
 
 pub(crate) use error::Error;
 
@@ -52,6 +53,24 @@ pub const MCP: &str = "/mcp";
 /// extensions.
 pub fn mcp(settings: Settings, handles: &Handles) -> impl Endpoint<Output = Response> + use<> {
     mcp::Mcp::new(Arc::new(api::Context::new(settings, handles.clone())))
+}
+
+/// Returns the authorization server for agents, to be mounted at [`OAUTH`].
+pub fn oauth(settings: Settings, handles: &Handles) -> impl Endpoint<Output = Response> + use<> {
+    oauth::endpoint(Arc::new(api::Context::new(settings, handles.clone())))
+}
+
+/// The path of the authorization server for agents.
+pub const OAUTH: &str = oauth::PATH;
+
+/// Returns the metadata of `/mcp` as a protected resource (RFC 9728), and that of the authorization server for agents
+/// (RFC 8414).
+pub fn oauth_metadata(
+    settings: Settings,
+    handles: &Handles,
+) -> (impl Endpoint<Output = Response> + use<>, impl Endpoint<Output = Response> + use<>) {
+    let context = Arc::new(api::Context::new(settings, handles.clone()));
+    (oauth::resource_metadata(Arc::clone(&context)), oauth::server_metadata(context))
 }
 
 /// The path below which the interface of postgres-meta is served.

@@ -34,10 +34,6 @@ use scope::Scope;
 const LARGEST: usize = 16 << 20;
 /// What a client has to accept: the transport demands both, even where only the first is sent.
 const ACCEPTED: &str = "application/json, text/event-stream";
-/// The challenge to a client without a token that is valid (RFC 6750, section 3).
-const CHALLENGE: &str =
-    "Bearer error=\"invalid_token\", error_description=\"An access token of this server is needed\"";
-
 /// The endpoint.
 pub(crate) struct Mcp {
     context: Arc<Context>,
@@ -64,6 +60,19 @@ impl Mcp {
     }
 }
 
+/// Returns the challenge to a client without a token that is valid (RFC 6750, section 3; RFC 9728, section 5.1). It leads
+/// to the authorization server.
+fn challenge(context: &Context, query: Option<&str>) -> Option<HeaderValue> {
+    let (url, query) =
+        (&context.settings.api_url, query.map(|query| format!("?{query}")).unwrap_or_default());
+    let challenge = format!(
+        "Bearer error=\"invalid_token\", error_description=\"An access token of this server is needed\", \
+         resource_metadata=\"{url}/.well-known/oauth-protected-resource{}{query}\"",
+        crate::MCP
+    );
+    HeaderValue::from_str(&challenge).ok()
+}
+
 impl Endpoint for Mcp {
     type Output = Response;
 
@@ -77,7 +86,8 @@ impl Endpoint for Mcp {
             Err(refusal) => {
                 let mut response = refusal.into_response();
                 if response.status() == StatusCode::UNAUTHORIZED {
-                    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE));
+                    let challenge = challenge(&self.context, request.uri().query());
+                    response.headers_mut().extend(challenge.map(|challenge| (WWW_AUTHENTICATE, challenge)));
                 }
                 return Ok(response);
             }

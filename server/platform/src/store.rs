@@ -5,6 +5,7 @@
 pub(crate) mod api_keys;
 pub(crate) mod functions;
 pub(crate) mod network;
+pub(crate) mod oauth;
 pub(crate) mod projects;
 pub(crate) mod secrets;
 pub(crate) mod tokens;
@@ -26,9 +27,12 @@ pub const CHANNEL: &str = "basalt_platform";
 pub(crate) struct Changes<'a>(Transaction<'a>);
 
 impl<'a> Changes<'a> {
-    /// Returns a transaction without statements.
+    /// Returns a transaction in which rows go with those that they depend on. Triggers of Postgres do that, and sessions
+    /// of the server's administrator run none otherwise.
     pub(crate) fn new() -> Self {
-        Self(Transaction::anonymous())
+        let sql = "select pg_catalog.set_config('session_replication_role', 'origin', true) \
+                    where pg_catalog.current_setting('session_replication_role') <> 'origin'";
+        Self(Transaction::anonymous().statement(sql, Vec::new()))
     }
 
     /// Appends a statement.
@@ -83,6 +87,11 @@ pub(crate) fn bytes(bytes: &[u8]) -> Parameter<'static> {
 pub(crate) fn json<T: serde::Serialize>(value: &T) -> Parameter<'static> {
     // What is written here are texts and numbers, which JSON has.
     Some(serde_json::to_vec(value).unwrap_or_default().into())
+}
+
+/// Returns names of letters and underscores in the form of an array of Postgres.
+pub(crate) fn array(names: Option<&[String]>) -> Option<String> {
+    names.map(|names| format!("{{{}}}", names.join(",")))
 }
 
 /// Returns a text, or NULL, as a parameter.

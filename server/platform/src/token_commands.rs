@@ -51,6 +51,11 @@ pub async fn revoke_tokens(database: &Database, which: &str) -> Result<Vec<Acces
     tokens::revoke(database, which).await.map_err(describe)
 }
 
+/// Returns what a token may do, in the words that [`create_token`] takes.
+pub fn scopes_of(token: &AccessToken) -> String {
+    token.scopes.as_ref().map_or_else(|| "everything".to_owned(), |names| access::scope_words(names))
+}
+
 fn describe(error: Error) -> String {
     match error {
         Error::Database(error) => error.to_string(),

@@ -76,7 +76,7 @@ async fn command(database: &Database, arguments: &Arguments) -> Result<(), Error
 
 /// Describes a token in one line.
 fn line(token: &AccessToken) -> String {
-    let scopes = token.scopes.as_ref().map_or_else(|| "everything".to_owned(), |scopes| scopes.join(","));
+    let scopes = platform::scopes_of(token);
     let (used, end) =
         (token.used_at.as_deref().unwrap_or("never"), token.expires_at.as_deref().unwrap_or("never"));
     let AccessToken { id, hint, name, .. } = token;

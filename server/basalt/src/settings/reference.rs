@@ -108,6 +108,7 @@ fn reference() -> String {
         section::<storage::S3Settings>("Storage's S3 store", ""),
         section::<storage::BucketDefinition>("One bucket", "storage.buckets.<name>"),
         section::<realtime::Settings>("Realtime", ""),
+        section::<::platform::Settings>("Platform interface", ""),
         section::<functions::Settings>("Functions", ""),
         section::<functions::Function>("One function", "functions.<name>"),
         section::<functions::Limits>("Limits of functions", "basalt.functions"),

@@ -45,9 +45,16 @@ async fn check_repair(sql: &str) {
 
 #[tokio::test]
 async fn each_schema_of_the_platform_is_created_again() {
-    for schema in
-        ["auth", "storage", "realtime", "basalt", "graphql_public", "supabase_functions", "storage_vectors"]
-    {
+    for schema in [
+        "auth",
+        "storage",
+        "realtime",
+        "basalt",
+        "graphql_public",
+        "supabase_functions",
+        "storage_vectors",
+        "basalt_platform",
+    ] {
         check_repair(&format!("drop schema {schema} cascade")).await;
     }
 }

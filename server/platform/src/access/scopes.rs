@@ -123,6 +123,15 @@ pub(crate) fn parse(words: &[String]) -> Result<Vec<Scope>, String> {
     Ok(scopes)
 }
 
+/// Returns the words that [`parse`] understands for the scopes of these names.
+pub(crate) fn words(names: &[String]) -> String {
+    let reads = parse(&[READ_ONLY.to_owned()]).unwrap_or_default();
+    if names.len() == reads.len() && reads.iter().all(|scope| names.iter().any(|name| name == scope.name())) {
+        return READ_ONLY.to_owned();
+    }
+    names.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +142,19 @@ mod tests {
         assert!(scopes.contains(&Scope::DatabaseRead) && !scopes.contains(&Scope::DatabaseWrite));
         assert!(!scopes.contains(&Scope::ApiGatewayKeysSecretRead));
         assert_eq!(parse(&["database_reed".to_owned()]), Err("database_reed".to_owned()));
+    }
+
+    #[test]
+    fn scopes_are_named_as_they_can_be_given() {
+        let names =
+            |scopes: Vec<Scope>| scopes.iter().map(|scope| scope.name().to_owned()).collect::<Vec<_>>();
+        let mut reads = names(parse(&["read-only".to_owned()]).unwrap());
+        assert_eq!(words(&reads), "read-only");
+        reads.pop();
+        assert_eq!(words(&reads), reads.join(","));
+        assert_eq!(
+            words(&names(vec![Scope::DatabaseRead, Scope::DatabaseWrite])),
+            "database_read,database_write"
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
+use poem_openapi::types::MaybeUndefined;
 use poem_openapi::{Object, OpenApi};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -61,7 +62,8 @@ struct NewKey {
 #[derive(Object)]
 struct KeyChange {
     name: Option<String>,
-    description: Option<String>,
+    /// `null` removes it.
+    description: MaybeUndefined<String>,
 }
 
 /// Whether the legacy keys are valid.
@@ -118,7 +120,7 @@ impl ApiKeysApi {
             template: &template,
         };
         let created = api_keys::create(&inner.store, &project, &new).await?;
-        let row = created.ok_or_else(|| Error::invalid(format!("There is a key {:?} already", body.name)))?;
+        let row = created.ok_or_else(|| taken(&body.name))?;
         inner.refresh().await?;
         self.0.audit(&operator, "api_keys.create", json!({ "id": row.id, "name": row.name })).await?;
         Ok(Created::of(of_row(&self.0, row, is_revealed)))
@@ -179,10 +181,18 @@ impl ApiKeysApi {
         if let Some(name) = &body.name {
             check_name(name)?;
         }
-        let (name, description) = (body.name.as_deref(), body.description.as_deref());
-        let store = &self.0.inner().store;
-        let changed = api_keys::update(store, &project, changeable(&id)?, name, description).await?;
-        let row = changed.ok_or_else(missing)?;
+        let name = body.name.as_deref();
+        let description = match &body.description {
+            MaybeUndefined::Undefined => None,
+            MaybeUndefined::Null => Some(None),
+            MaybeUndefined::Value(text) => Some(Some(text.as_str())),
+        };
+        let (store, id) = (&self.0.inner().store, changeable(&id)?);
+        let Some(row) = api_keys::update(store, &project, id, name, description).await? else {
+            let rows = api_keys::list(store, &project).await?;
+            let is_there = rows.iter().any(|row| row.id == id);
+            return Err(if is_there { taken(name.unwrap_or_default()) } else { missing() });
+        };
         self.0.audit(&operator, "api_keys.update", json!({ "id": row.id, "name": row.name })).await?;
         Ok(Json(of_row(&self.0, row, is_revealed)))
     }
@@ -204,6 +214,10 @@ impl ApiKeysApi {
         self.0.audit(&operator, "api_keys.delete", json!({ "id": row.id, "name": row.name })).await?;
         Ok(Json(of_row(&self.0, row, is_revealed)))
     }
+}
+
+fn taken(name: &str) -> Error {
+    Error::invalid(format!("There is a key {name:?} already"))
 }
 
 fn missing() -> Error {

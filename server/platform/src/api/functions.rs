@@ -41,6 +41,7 @@ pub(super) struct FunctionBody {
     /// A `file:` URL.
     entrypoint_path: String,
     /// A `file:` URL.
+    #[oai(skip_serializing_if_is_none)]
     import_map_path: Option<String>,
     /// SHA-256 over the files, hexadecimal.
     ezbr_sha256: String,
@@ -61,13 +62,22 @@ struct Promoted {
 }
 
 /// A function that is one file.
-#[derive(Object)]
+#[derive(Default, Object)]
 struct SingleFile {
     slug: Option<String>,
     name: Option<String>,
     /// The text of its main file.
     body: Option<String>,
     verify_jwt: Option<bool>,
+}
+
+impl SingleFile {
+    /// Takes what the query string has and the body has not.
+    fn with(mut self, name: Option<String>, verify_jwt: Option<bool>) -> Self {
+        self.name = self.name.or(name);
+        self.verify_jwt = self.verify_jwt.or(verify_jwt);
+        self
+    }
 }
 
 /// The whole request, whose body the endpoint reads itself.
@@ -108,10 +118,12 @@ impl FunctionsApi {
         request: &Request,
         project: Path<String>,
         slug: Query<Option<String>>,
+        name: Query<Option<String>>,
+        verify_jwt: Query<Option<bool>>,
         whole: WholeRequest,
     ) -> Result<Created<FunctionBody>, Error> {
         let operator = self.0.enter(request, &project, Scope::EdgeFunctionsWrite)?;
-        let file = single_file(whole.0).await?;
+        let file = single_file(whole.0).await?.with(name.0, *verify_jwt);
         let slug = slug.0.or(file.slug).ok_or_else(|| Error::invalid("slug is missing"))?;
         if find(&self.0, &slug).await.is_ok() {
             return Err(Error::invalid(format!("Function {slug} exists already")));
@@ -175,11 +187,13 @@ impl FunctionsApi {
         request: &Request,
         project: Path<String>,
         slug: Path<String>,
+        name: Query<Option<String>>,
+        verify_jwt: Query<Option<bool>>,
         whole: WholeRequest,
     ) -> Result<Json<FunctionBody>, Error> {
         let operator = self.0.enter(request, &project, Scope::EdgeFunctionsWrite)?;
         let row = find(&self.0, &slug).await?;
-        let file = single_file(whole.0).await?;
+        let file = single_file(whole.0).await?.with(name.0, *verify_jwt);
         let mut upload = match file.body {
             Some(body) => Upload::of_text(&slug, Some(&row.name), row.verify_jwt, body),
             None => self.deployments()?.upload_of(&row).await?,
@@ -313,13 +327,16 @@ pub(super) fn described(context: &Context, row: FunctionRow) -> FunctionBody {
     }
 }
 
-/// Reads the description of a function that is one file. Errors: 400, also for bundles.
+/// Reads the description of a function that is one file; an empty body has none. Errors: 400, also for bundles.
 async fn single_file(mut request: Request) -> Result<SingleFile, Error> {
     if request.content_type().is_some_and(|kind| kind.starts_with(ESZIP)) {
         return Err(Error::invalid("Bundles are not supported: deploy with `--use-api`"));
     }
     let bytes = request.take_body().into_bytes().await;
     let bytes = bytes.map_err(|error| Error::invalid(format!("The body is incomplete: {error}")))?;
+    if bytes.is_empty() {
+        return Ok(SingleFile::default());
+    }
     let text = String::from_utf8(bytes.into()).map_err(|_| Error::invalid("The body is not JSON"))?;
     let read = <SingleFile as poem_openapi::types::ParseFromJSON>::parse_from_json_string(&text);
     read.map_err(|error| Error::invalid(error.into_message()))

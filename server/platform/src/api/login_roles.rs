@@ -105,7 +105,7 @@ fn removal(condition: &str) -> String {
     format!(
         "do $$ declare name text; begin
           for name in select r.rolname from pg_catalog.pg_roles r
-            where r.rolname like '{PREFIX}%' and ({condition}) loop
+            where pg_catalog.starts_with(r.rolname::text, '{PREFIX}') and ({condition}) loop
             execute pg_catalog.format('reassign owned by %I to postgres', name);
             execute pg_catalog.format('drop owned by %I', name);
             execute pg_catalog.format('drop role %I', name);

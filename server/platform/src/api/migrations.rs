@@ -31,6 +31,7 @@ pub(super) struct MigrationsApi(pub(super) Arc<Context>);
 #[derive(Debug, Clone, Object, Deserialize)]
 pub(super) struct ListedMigration {
     version: String,
+    #[oai(skip_serializing_if_is_none)]
     name: Option<String>,
 }
 

@@ -6,7 +6,6 @@ use poem::Request;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use serde_json::Value;
 use typegen::{Language, Options};
 
 use super::Context;
@@ -29,7 +28,7 @@ impl TypesApi {
         &self,
         request: &Request,
         project: Path<String>,
-        /// The schemas to describe, separated by commas. Default: those that REST exposes.
+        /// The schemas to describe, separated by commas. Default: `public`.
         included_schemas: Query<Option<String>>,
     ) -> Result<Json<Types>, Error> {
         self.0.enter(request, &project, Scope::DatabaseRead)?;
@@ -37,10 +36,9 @@ impl TypesApi {
     }
 }
 
-/// Returns types of `schemas`, which are separated by commas; without them, of those that REST exposes.
+/// Returns types of `schemas`, which are separated by commas; without them, of `public`.
 pub(super) async fn typescript(context: &Context, schemas: Option<&str>) -> Result<String, Error> {
-    let exposed = context.settings.config.rest.get("db_schema").and_then(Value::as_str);
-    let schemas = schemas.filter(|schemas| !schemas.is_empty()).or(exposed).unwrap_or("public");
+    let schemas = schemas.filter(|schemas| !schemas.is_empty()).unwrap_or("public");
     let options = Options {
         language: Language::TypeScript,
         schemas: schemas.split(',').map(|schema| schema.trim().to_owned()).collect(),

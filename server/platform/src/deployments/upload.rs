@@ -136,7 +136,7 @@ fn relative(path: &str) -> Result<String, Error> {
     let wrong = || Error::invalid(format!("The path {path:?} of a file leads out of the project"));
     let told = path.strip_prefix(TOLD).and_then(|rest| rest.split_once("/source/"));
     let path = told.map_or(path, |(_, below)| below);
-    if path.len() > MAX_PATH || path.contains(['\0', '\\']) {
+    if path.len() > MAX_PATH || path.contains(['\0', '\\']) || path.contains("://") {
         return Err(wrong());
     }
     if path.split('/').any(|part| part.len() > MAX_NAME) {
@@ -171,6 +171,7 @@ mod tests {
             ("file:///tmp/user_fn_x_y_1/source/index.ts", Some("index.ts")),
             ("a/source/index.ts", Some("a/source/index.ts")),
             ("../b.ts", None),
+            ("file:///etc/passwd", None),
             ("a/../../b.ts", None),
             ("/etc/passwd", None),
             ("a\\..\\b", None),

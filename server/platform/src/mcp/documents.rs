@@ -75,13 +75,15 @@ fn best(query: &str, limit: usize) -> Vec<Section<'static>> {
     scored.into_iter().take(limit).map(|(_, section)| section).collect()
 }
 
-/// Returns how well a section matches: words count once, and more in its title.
+/// Returns how well a section matches: above all by how many of the words it has, then by how often, and whether in its
+/// title.
 fn score(section: &Section<'_>, words: &[String]) -> usize {
     let (title, content) = (section.title.to_lowercase(), section.content.to_lowercase());
     words
         .iter()
-        .map(|word| {
-            usize::from(content.contains(word.as_str())) + 3 * usize::from(title.contains(word.as_str()))
+        .map(|word| match content.matches(word.as_str()).count() {
+            0 => 0,
+            often => 10 + often.min(5) + if title.contains(word.as_str()) { 5 } else { 0 },
         })
         .sum()
 }

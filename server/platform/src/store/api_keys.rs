@@ -75,21 +75,26 @@ pub(crate) async fn create(
     Ok(Changes::new().and(&sql, parameters).commit(database).await?.into_iter().next())
 }
 
-/// Changes the name or the description of a key; what is `None` stays.
+/// Changes the name or the description of a key; what is `None` stays, `Some(None)` removes a description. `None` is also returned if there is no such key,
+/// or another one has that name.
 pub(crate) async fn update(
     database: &Database,
     project: &str,
     id: Uuid,
     name: Option<&str>,
-    description: Option<&str>,
+    description: Option<Option<&str>>,
 ) -> Result<Option<ApiKeyRow>, Error> {
     let sql = format!(
         "update basalt_platform.api_keys set name = coalesce($3, name), \
-           description = coalesce($4, description), updated_at = now() \
-          where project = $1 and id = $2::uuid returning {COLUMNS}"
+           description = case when $5::boolean then $4 else description end, updated_at = now() \
+          where project = $1 and id = $2::uuid and not exists ( \
+            select from basalt_platform.api_keys other \
+             where other.project = $1 and other.name = $3 and other.id <> $2::uuid) returning {COLUMNS}"
     );
     let id = id.to_string();
-    let parameters = vec![text(project), text(&id), optional(name), optional(description)];
+    let is_described = description.is_some().to_string();
+    let parameters =
+        vec![text(project), text(&id), optional(name), optional(description.flatten()), text(&is_described)];
     Ok(Changes::new().and(&sql, parameters).commit(database).await?.into_iter().next())
 }
 

@@ -130,7 +130,7 @@ pub(crate) async fn keep(
     let hashes: Vec<[u8; 32]> =
         files.iter().map(|(_, content)| sha2::Sha256::digest(content).into()).collect();
     let verify_jwt = fields.verify_jwt.to_string();
-    let mut changes = Changes::new().and(
+    let mut changes = Changes::new().and(ALONE, Vec::new()).and(
         "insert into basalt_platform.function_versions \
            (function, version, name, verify_jwt, entrypoint_path, import_map_path, static_patterns, lock, digest) \
          values ($1::uuid, $2::integer, $9, $3::boolean, $4, $5, \
@@ -186,12 +186,17 @@ pub(crate) async fn activate(
           returning pg_catalog.to_json(f.id)"
     );
     Changes::new()
+        .and(ALONE, Vec::new())
         .and(&remove, vec![json(&rows)])
         .and(SWEEP, Vec::new())
         .and(&update, vec![json(&rows), text(&only_newer)])
         .commit(database)
         .await
 }
+
+/// Makes other changes of contents wait: a content must not be removed while a new version takes it over.
+const ALONE: &str =
+    "select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('basalt_platform.file_contents'))";
 
 /// Removes contents that no version has any more.
 const SWEEP: &str = "delete from basalt_platform.file_contents c where not exists ( \
@@ -201,7 +206,10 @@ const SWEEP: &str = "delete from basalt_platform.file_contents c where not exist
 pub(crate) async fn delete(database: &Database, project: &str, slug: &str) -> Result<bool, Error> {
     let found = find(database, project, slug, None).await?.is_some();
     let sql = "delete from basalt_platform.functions where project = $1 and slug = $2";
-    let changes = Changes::new().and(sql, vec![text(project), text(slug)]).and(SWEEP, Vec::new());
+    let changes = Changes::new()
+        .and(ALONE, Vec::new())
+        .and(sql, vec![text(project), text(slug)])
+        .and(SWEEP, Vec::new());
     changes.commit::<Value>(database).await?;
     Ok(found)
 }

@@ -25,29 +25,34 @@ pub struct AccessToken {
     pub expires_at: Option<String>,
     /// When it was used last, as text, give or take a minute.
     pub used_at: Option<String>,
+    /// Whether an operator has granted it to an agent.
+    pub is_granted: bool,
 }
 
 /// The columns of a token as a document.
 const COLUMNS: &str = "pg_catalog.json_build_object('id', id, 'name', name, 'hint', hint, 'scopes', scopes, \
      'created_at', created_at::timestamptz(0)::text, 'expires_at', expires_at::timestamptz(0)::text, \
-     'used_at', used_at::timestamptz(0)::text)";
+     'used_at', used_at::timestamptz(0)::text, 'is_granted', client is not null)";
+
+/// The condition of a token that has not expired, and neither has the one of the operator who has granted it.
+const VALID: &str = "(expires_at is null or expires_at > now()) and not exists (\
+     select from basalt_platform.access_tokens as operator \
+      where operator.id = access_tokens.parent and operator.expires_at <= now())";
 
 /// Returns the token with this hash that has not expired, and notes that it is used.
 pub(crate) async fn find(database: &Database, hash: &[u8]) -> Result<Option<AccessToken>, Error> {
     let sql = format!(
         "with used as (update basalt_platform.access_tokens set used_at = now() where hash = $1::bytea \
            and (used_at is null or used_at < now() - interval '1 minute')) \
-         select {COLUMNS} from basalt_platform.access_tokens \
-          where hash = $1::bytea and (expires_at is null or expires_at > now())"
+         select {COLUMNS} from basalt_platform.access_tokens where hash = $1::bytea and {VALID}"
     );
     document_of(database, &sql, vec![bytes(hash)]).await
 }
 
 /// Reports whether there is a token that has not expired.
 pub(crate) async fn exist(database: &Database) -> Result<bool, Error> {
-    let sql = "select exists (select from basalt_platform.access_tokens \
-                where expires_at is null or expires_at > now())::text";
-    Ok(document_of(database, sql, Vec::new()).await?.unwrap_or(false))
+    let sql = format!("select exists (select from basalt_platform.access_tokens where {VALID})::text");
+    Ok(document_of(database, &sql, Vec::new()).await?.unwrap_or(false))
 }
 
 /// Keeps a new token. `lifetime` is an interval of Postgres, such as `30 days`.
@@ -63,12 +68,11 @@ pub(crate) async fn create(
 ) -> Result<Option<AccessToken>, Error> {
     let sql = format!(
         "insert into basalt_platform.access_tokens (name, hash, hint, scopes, expires_at) \
-         values ($1, $2::bytea, $3, \
-           (select pg_catalog.array_agg(scope) from pg_catalog.jsonb_array_elements_text($4::jsonb) as scope), \
-           now() + $5::interval) returning {COLUMNS}"
+         values ($1, $2::bytea, $3, $4::text[], now() + $5::interval) returning {COLUMNS}"
     );
-    let scopes = scopes.map_or_else(|| json(&Value::Array(Vec::new())), |scopes| json(&scopes));
-    let parameters = vec![text(name), bytes(hash), text(hint), scopes, optional(lifetime)];
+    let scopes = super::array(scopes);
+    let parameters =
+        vec![text(name), bytes(hash), text(hint), optional(scopes.as_deref()), optional(lifetime)];
     Ok(Changes::new().and(&sql, parameters).commit(database).await?.into_iter().next())
 }
 

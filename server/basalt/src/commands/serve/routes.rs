@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::platform::Access;
+use gateway::Gateway;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
@@ -19,6 +20,11 @@ const AUTH: &str = "/auth/v1";
 const STORAGE: &str = "/storage/v1";
 /// The path of an OAuth server's metadata, followed by the issuer's path (RFC 8414, section 3.1).
 const METADATA: &str = "/.well-known/oauth-authorization-server";
+
+/// The path of the metadata of the platform interface's own authorization server, and of `/mcp` as a resource of it
+/// (RFC 9728, section 3.1).
+const OAUTH_METADATA: &str = "/.well-known/oauth-authorization-server/v1/oauth";
+const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource";
 
 /// Returns the routes of the public port: services under their Supabase paths, the site at `/`.
 pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin, Error> {
@@ -48,6 +54,9 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin,
         routes = routes.mount("/rest/v1", guarded);
         routes = routes.mount("/graphql/v1", gateway.guarded("graphql", endpoint::make(without_graphql)));
     }
+    if let Some(platform) = parts.platform.filter(|_| is_public(&settings.platform)) {
+        routes = with_platform(routes, settings, platform, gateway);
+    }
     if let (Some(auth), Some(handles)) = (&settings.services.auth, &running.auth) {
         let auth = auth::service(auth.clone(), handles).map_err(Error::service("auth"))?;
         let auth = Arc::new(auth);
@@ -70,18 +79,30 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin,
         let open = gateway.open("functions", functions.endpoint());
         routes = routes.mount("/functions/v1", open.without_cors());
     }
-    if let Some(platform) = parts.platform.filter(|_| is_public(&settings.platform)) {
-        for prefix in ::platform::PREFIXES {
-            let service = ::platform::service(settings.platform.clone(), platform, prefix);
-            routes = routes.mount(prefix, gateway.open("platform", service));
-        }
-        let mcp = ::platform::mcp(settings.platform.clone(), platform);
-        routes = routes.mount(::platform::MCP, gateway.open("mcp", mcp));
-        let meta = ::platform::meta(settings.platform.clone(), platform);
-        routes = routes.mount(::platform::META, gateway.guarded("pg", meta));
-    }
     let elsewhere = gateway.open("none", endpoint::make(not_found)).boxed();
     Ok(ByOrigin { routes: routes.mount("/health", health(running)), storage_origin, elsewhere })
+}
+
+/// Mounts the platform interface. Its authorization server comes before `/v1`, and its metadata before that of the
+/// project's own.
+fn with_platform(
+    routes: PrefixRouter,
+    settings: &Settings,
+    platform: &::platform::Handles,
+    gateway: &Gateway,
+) -> PrefixRouter {
+    let own = || settings.platform.clone();
+    let (resource, server) = ::platform::oauth_metadata(own(), platform);
+    let mut routes = routes
+        .mount(OAUTH_METADATA, gateway.open("mcp", server))
+        .mount(RESOURCE_METADATA, gateway.open("mcp", resource))
+        .mount(::platform::OAUTH, gateway.open("mcp", ::platform::oauth(own(), platform)))
+        .mount(::platform::MCP, gateway.open("mcp", ::platform::mcp(own(), platform)))
+        .mount(::platform::META, gateway.guarded("pg", ::platform::meta(own(), platform)));
+    for prefix in ::platform::PREFIXES {
+        routes = routes.mount(prefix, gateway.open("platform", ::platform::service(own(), platform, prefix)));
+    }
+    routes
 }
 
 /// The routes of all origins. Requests to that of storage, if it has one of its own, reach nothing but objects: a page
