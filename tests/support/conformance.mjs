@@ -12,6 +12,7 @@ import { Server } from './server.mjs'
 
 const kit = path.resolve(import.meta.dirname, '../conformance')
 const repository = path.resolve(import.meta.dirname, '../..')
+const run = promisify(execFile)
 
 /** What Basalt does not have: functions share no folder with other programs, and there are no tables of Iceberg. */
 const LACKING = ['-functions.runtime.files', '-storage.tus.checksum', '-storage.analytics']
@@ -61,24 +62,46 @@ try {
     DATABASE_URL: DB_URL,
     MAIL_URL: server.inboxUrl,
     JWT_SECRET,
+    ...(await platformAccess(server)),
   }
   // A run of some cases requires these alone.
   const given = process.argv.slice(2)
-  const everything = ['--require', `rest,auth,storage,realtime,functions,${LACKING.join(',')}`]
+  const everything = [
+    '--require',
+    `rest,auth,storage,realtime,functions,platform,${LACKING.join(',')}`,
+  ]
   const required = given.includes('--only') ? [] : everything
-  const { stdout } = await promisify(execFile)(server.binary, ['--version'])
+  const { stdout } = await run(server.binary, ['--version'])
   const command = ['npm run conformance -w @basalt/tests --', ...given].join(' ')
   const about = ['--about', `${stdout.trim()}, Node.js ${process.version}; made by ${command}`]
   const args = [path.join(kit, 'dist/cli.js'), ...required, ...about, ...given]
-  const run = spawn(process.execPath, args, { env: environment, stdio: 'inherit' })
+  const child = spawn(process.execPath, args, { env: environment, stdio: 'inherit' })
   // Ctrl-C reaches both; the kit cleans up before the server ends.
   process.on('SIGINT', () => undefined)
-  const [code, signal] = await once(run, 'exit')
+  const [code, signal] = await once(child, 'exit')
   if (signal !== null) console.error(`the kit was ended by ${signal}`)
   process.exitCode = code ?? 1
 } finally {
   await server.stop()
   await rm(project, { recursive: true })
+}
+
+/**
+ * Makes an access token of the Management API, and asks for the reference of the project there.
+ * @param {Server} server
+ */
+async function platformAccess({ access, binary, dataDir, environment, project }) {
+  const flags = ['--project', project, '--data-dir', dataDir]
+  const { stdout } = await run(binary, ['token', 'create', ...flags], { env: environment })
+  const token = stdout.trim()
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(`${access.url}/v1/projects`, { headers })
+  const [own] = await response.json()
+  return {
+    SUPABASE_API_URL: access.url,
+    SUPABASE_ACCESS_TOKEN: token,
+    SUPABASE_PROJECT_ID: own.ref,
+  }
 }
 
 /** Makes a project of the repository's files in which one function of the kit needs no token, as its README says. */

@@ -36,7 +36,7 @@ interface GroupTraits extends Partial<Traits> {
   probe?: Run
 }
 
-const groupName = /^(rest|auth|storage|realtime|functions)\.[a-z][a-z0-9-]*$/
+const groupName = /^(rest|auth|storage|realtime|functions|platform)\.[a-z][a-z0-9-]*$/
 const caseName = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/
 
 /** The cases of one feature. */

@@ -26,12 +26,14 @@ export interface User {
   client: SupabaseClient
 }
 
-/** Who asks: a role by its key, a user, a token, or nobody (no key and no token). */
-export type Caller = 'anon' | 'service' | 'nobody' | User | { token: string }
+/**
+ * Who asks: a role by its key, the operator by the access token, a user, a token, or nobody (no key and no token).
+ */
+export type Caller = 'anon' | 'service' | 'operator' | 'nobody' | User | { token: string }
 
 /** What a raw request is made of. */
 interface RequestOptions {
-  /** By default `anon`. */
+  /** By default `anon`; for paths below the platform's own, `operator`. */
   as?: Caller
   headers?: Record<string, string>
   /** The header `Prefer`. */
@@ -238,10 +240,12 @@ export class Context {
   }
 
   /**
-   * Sends a request of the set-up, with the service key. It is not checked, and where it fails the case is not tried.
+   * Sends a request of the set-up, with the service key; as the operator for paths below the platform's own. It is not
+   * checked, and where it fails the case is not tried.
    */
   async prepare(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
-    const { exchange, json } = await this.#send(fetch, method, path, { as: 'service', body }).catch(
+    const as = this.#byDefault(path, 'service')
+    const { exchange, json } = await this.#send(fetch, method, path, { as, body }).catch(
       (error: unknown) => {
         throw new SetUpError(`${method} ${path} failed: ${display(error)}`)
       },
@@ -255,7 +259,7 @@ export class Context {
 
   /** Deletes what the set-up has made; what is gone already is no matter. */
   async discard(path: string): Promise<void> {
-    await this.#send(fetch, 'DELETE', path, { as: 'service' })
+    await this.#send(fetch, 'DELETE', path, { as: this.#byDefault(path, 'service') })
   }
 
   // Assertions on what client libraries return.
@@ -349,7 +353,7 @@ export class Context {
     path: string,
     options: RequestOptions,
   ): Promise<RawResponse> {
-    const { as = 'anon', prefer, accept, body } = options
+    const { as = this.#byDefault(path, 'anon'), prefer, accept, body } = options
     const json = body !== undefined && !isRaw(body)
     const headers = {
       ...this.#keys(as),
@@ -373,7 +377,8 @@ export class Context {
 
   #keys(as: Caller): Record<string, string> {
     if (as === 'nobody') return {}
-    const { anonKey, serviceKey } = this.target
+    const { anonKey, serviceKey, platform } = this.target
+    if (as === 'operator') return { authorization: `Bearer ${platform?.accessToken ?? ''}` }
     const key = as === 'service' ? serviceKey : anonKey
     const token = typeof as === 'object' ? as.token : key
     // Keys that are no tokens are not sent as tokens.
@@ -381,10 +386,18 @@ export class Context {
     return { apikey: key, authorization: `Bearer ${token}` }
   }
 
+  /** Returns who sends a request to `path`, unless the case says otherwise; the access token goes to the platform only. */
+  #byDefault(path: string, otherwise: Caller): Caller {
+    const isOwn = this.interfaceName === 'platform' && !/^(https?:|\/)/.test(path)
+    return isOwn ? 'operator' : otherwise
+  }
+
   #url(path: string): string {
     if (/^https?:/.test(path)) return path
     if (path.startsWith('/')) return `${this.target.url}${path}`
-    return `${this.target.url}${interfaces[this.interfaceName].path}/${path}`
+    const { url, platform } = this.target
+    const base = this.interfaceName === 'platform' ? (platform?.url ?? url) : url
+    return `${base}${interfaces[this.interfaceName].path}/${path}`
   }
 
   #socketUrl(path: string): string {

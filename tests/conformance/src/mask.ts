@@ -23,6 +23,7 @@ const patterns: readonly [RegExp, string][] = [
   // Tokens, wherever they are.
   [/\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g, masked],
   [/\bsb_(secret|publishable)_[\w-]+/g, `sb_$1_${masked}`],
+  [/\bsbp_(?:oauth_|v0_)?[0-9a-f]+/g, `sbp_${masked}`],
   // Members of JSON, in reports also with escaped quotes.
   [
     new RegExp(`(\\\\*"(?:${secretNames})\\\\*"\\s*:\\s*\\\\*")((?:[^"\\\\]|\\\\[^"])*)`, 'gi'),
@@ -39,12 +40,13 @@ const patterns: readonly [RegExp, string][] = [
 /** Makes a function that replaces secrets in a text: the target's own, and whatever looks like one. */
 export function masker(targets: readonly Target[]): (text: string) => string {
   const own = targets
-    .flatMap(({ anonKey, serviceKey, jwtSecret, databaseUrl, s3 }) => [
+    .flatMap(({ anonKey, serviceKey, jwtSecret, databaseUrl, s3, platform }) => [
       anonKey,
       serviceKey,
       jwtSecret,
       databaseUrl,
       s3?.secretAccessKey ?? '',
+      platform?.accessToken ?? '',
     ])
     .filter((secret) => secret.length > 5)
   return (text) => {

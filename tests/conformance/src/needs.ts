@@ -12,6 +12,7 @@ export const needs = {
   jwt: 'the secret of the tokens (--jwt-secret)',
   s3: 'keys of the S3 protocol (--s3-access-key-id, --s3-secret-access-key)',
   functions: "the kit's functions, deployed (see the README)",
+  platform: "an access token and the project's reference (--access-token, --project-ref)",
 } as const
 
 export type Need = keyof typeof needs
@@ -25,6 +26,7 @@ export async function missingNeeds(target: Target): Promise<Map<Need, string>> {
   expect('service', target.serviceKey !== '')
   expect('jwt', target.jwtSecret !== '')
   expect('s3', target.s3 !== null)
+  expect('platform', target.platform !== null)
   const [sql, db, mail, functions] = await Promise.all([
     sqlIsThere(target),
     reaches(target.databaseUrl),

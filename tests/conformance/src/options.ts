@@ -41,6 +41,9 @@ Server (names in brackets are those of the environment)
   --jwt-secret SECRET      what its HS256 tokens are signed with [JWT_SECRET]
   --s3-access-key-id ID, --s3-secret-access-key KEY, --s3-region REGION
                            keys of the S3 protocol [S3_PROTOCOL_ACCESS_KEY_ID, …]
+  --access-token TOKEN     a token of the Management API, sbp_… [SUPABASE_ACCESS_TOKEN]
+  --project-ref REF        the reference of the server's project there [SUPABASE_PROJECT_ID]
+  --platform-url URL       where the Management API is, by default at --url [SUPABASE_API_URL]
 
 What to do
   --only PREFIX,…          the cases below these names: rest.filter, auth
@@ -50,7 +53,8 @@ What to do
   --self-check             spoils each response that was judged, and lists the cases that do not notice
   --compare URL            asks this server, too, and prints where the two differ; its keys and the like are
                            --compare-anon-key, --compare-service-key, --compare-db-url, --compare-mail-url,
-                           --compare-jwt-secret [COMPARE_SUPABASE_ANON_KEY, …]
+                           --compare-jwt-secret, --compare-access-token, --compare-project-ref,
+                           --compare-platform-url [COMPARE_SUPABASE_ANON_KEY, …]
   --list                   prints the cases
   --print-sql              prints the SQL of the kit's schema, for a database that it cannot reach
 
@@ -71,10 +75,12 @@ const flag = { type: 'boolean' } as const
 const flags = {
   ...{ url: text, 'anon-key': text, 'service-key': text, 'db-url': text, 'mail-url': text },
   ...{ 'jwt-secret': text, 's3-access-key-id': text, 's3-secret-access-key': text },
+  ...{ 'access-token': text, 'project-ref': text, 'platform-url': text },
   ...{ 's3-region': text, require: text, only: text, jobs: text, timeout: text },
   ...{ junit: text, json: text, html: text, about: text, compare: text, project: text },
   ...{ 'compare-anon-key': text, 'compare-service-key': text, 'compare-db-url': text },
-  ...{ 'compare-mail-url': text, 'compare-jwt-secret': text },
+  ...{ 'compare-mail-url': text, 'compare-jwt-secret': text, 'compare-access-token': text },
+  ...{ 'compare-project-ref': text, 'compare-platform-url': text },
   ...{ 'self-check': flag, 'print-sql': flag, list: flag, help: { ...flag, short: 'h' } },
 } as const
 
@@ -100,10 +106,10 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv): Op
   }
   const compare = asText(values.compare)
   if (action === 'run' || (action === 'swap-check' && target.url !== '')) {
-    checkTarget(target, '--url', '--anon-key')
+    checkTarget(target, '')
   }
   const other = compare === '' ? null : targetOf(get, 'compare-', compare)
-  if (other) checkTarget(other, '--compare', '--compare-anon-key')
+  if (other) checkTarget(other, 'compare-')
   return {
     target,
     other,
@@ -151,22 +157,44 @@ function targetOf(
   const accessKeyId = value('s3-access-key-id', 'S3_PROTOCOL_ACCESS_KEY_ID')
   const secretAccessKey = value('s3-secret-access-key', 'S3_PROTOCOL_ACCESS_KEY_SECRET')
   const region = value('s3-region', 'S3_PROTOCOL_REGION') || 'local'
+  const accessToken = value('access-token', 'SUPABASE_ACCESS_TOKEN')
+  const projectRef = value('project-ref', 'SUPABASE_PROJECT_ID')
+  const platformUrl = value('platform-url', 'SUPABASE_API_URL') || url
   return {
-    url: url.replace(/\/+$/, ''),
+    url: withoutSlash(url),
     anonKey: value('anon-key', 'SUPABASE_ANON_KEY'),
     serviceKey: value('service-key', 'SUPABASE_SERVICE_ROLE_KEY'),
     databaseUrl: value('db-url', 'DATABASE_URL'),
-    mailUrl: value('mail-url', 'MAIL_URL').replace(/\/+$/, ''),
+    mailUrl: withoutSlash(value('mail-url', 'MAIL_URL')),
     jwtSecret: value('jwt-secret', 'JWT_SECRET'),
     s3: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey, region } : null,
+    platform:
+      accessToken && projectRef
+        ? { url: withoutSlash(platformUrl), accessToken, projectRef }
+        : null,
   }
 }
 
-function checkTarget({ url, anonKey }: Target, urlFlag: string, keyFlag: string): void {
+function checkTarget({ url, anonKey, platform }: Target, prefix: '' | 'compare-'): void {
+  const urlFlag = prefix === '' ? '--url' : '--compare'
   if (url === '') throw new UsageError(`${urlFlag} is missing: the URL of the server`)
-  if (!URL.canParse(url) || !/^https?:/.test(url))
-    throw new UsageError(`${urlFlag}: ${url} is no URL`)
-  if (anonKey === '') throw new UsageError(`${keyFlag} is missing: the server's anonymous key`)
+  if (!isUrl(url)) throw new UsageError(`${urlFlag}: ${url} is no URL`)
+  if (anonKey === '')
+    throw new UsageError(`--${prefix}anon-key is missing: the server's anonymous key`)
+  if (platform === null) return
+  if (!isUrl(platform.url))
+    throw new UsageError(`--${prefix}platform-url: ${platform.url} is no URL`)
+  // It becomes a part of paths.
+  if (!/^[a-z]{20}$/.test(platform.projectRef))
+    throw new UsageError(`--${prefix}project-ref: ${platform.projectRef} is no reference`)
+}
+
+function isUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:/.test(text)
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
 }
 
 function asText(value: string | boolean | undefined): string {

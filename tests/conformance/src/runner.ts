@@ -227,6 +227,8 @@ async function probeInterface(t: Context, name: Interface): Promise<void> {
   } else if (name === 'realtime') {
     const key = encodeURIComponent(t.target.anonKey)
     t.present(await t.handshake(`/realtime/v1/websocket?apikey=${key}&vsn=1.0.0`))
+  } else if (name === 'platform') {
+    t.present(await t.get('projects'))
   }
   // Functions have no such request: a server may have none but the kit's own. The need "functions" finds that out.
 }

@@ -12,6 +12,8 @@ export interface Target {
   /** What its HS256 tokens are signed with. */
   jwtSecret: string
   s3: { accessKeyId: string; secretAccessKey: string; region: string } | null
+  /** What manages the server: where its Management API is, without a slash at the end. */
+  platform: { url: string; accessToken: string; projectRef: string } | null
 }
 
 /** The interfaces, and the path that each is served under. */
@@ -21,6 +23,7 @@ export const interfaces = {
   storage: { title: 'Storage', path: '/storage/v1' },
   realtime: { title: 'Realtime', path: '/realtime/v1' },
   functions: { title: 'Functions', path: '/functions/v1' },
+  platform: { title: 'Platform', path: '/v1' },
 } as const
 
 export type Interface = keyof typeof interfaces

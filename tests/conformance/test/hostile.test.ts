@@ -37,6 +37,7 @@ describe('a server that', () => {
     const target: Target = {
       ...{ url, anonKey: 'anon', serviceKey: '', databaseUrl: '', mailUrl: '', jwtSecret: '' },
       s3: null,
+      platform: null,
     }
     const { signal } = new AbortController()
     const runner = new Runner(target, [some], new Map(), { jobs: 1, timeout, signal })

@@ -21,6 +21,11 @@ const target: Target = {
   mailUrl: '',
   jwtSecret: 'secret of the tokens',
   s3: null,
+  platform: {
+    url: 'http://server.example',
+    accessToken: 'token of the operator',
+    projectRef: 'abcdefghijklmnopqrst',
+  },
 }
 
 function outcome(name: string, state: State, got = ''): Outcome {
@@ -98,10 +103,12 @@ describe('masking', () => {
       'GET /auth/v1/verify?token=hunter22&type=signup',
       'postgresql://postgres:hunter22@other.example/postgres',
       'sb_secret_hunter22',
+      'token of the operator',
+      'sbp_v0_0123456789abcdef',
       'set-cookie: session=hunter22',
     ]
     for (const secret of secrets) {
-      expect(mask(secret)).not.toMatch(/anonymous-key|eyJ|hunter22|r3fresh|t0ken/)
+      expect(mask(secret)).not.toMatch(/anonymous-key|eyJ|hunter22|r3fresh|t0ken|operator|0123/)
     }
     expect(maskAll({ a: ['service-key', 1, null] }, mask)).toEqual({ a: ['•••', 1, null] })
   })
@@ -177,6 +184,23 @@ describe('what was asked for', () => {
     expect(() => parseOptions(['--url', 'http://a.example'], {})).toThrow(UsageError)
     expect(() => parseOptions([...args, '--jobs', 'many'], {})).toThrow(UsageError)
     expect(() => parseOptions([...args, '--colour'], {})).toThrow(UsageError)
+  })
+
+  it('has the platform where there are a token and a project', () => {
+    const args = ['--url', 'http://a.example/', '--anon-key', 'k', '--access-token', 't']
+    const platform = (...more: string[]) => parseOptions([...args, ...more], {}).target.platform
+    expect(platform()).toBeNull()
+    const project = ['--project-ref', 'abcdefghijklmnopqrst']
+    expect(platform(...project)).toEqual({
+      url: 'http://a.example',
+      accessToken: 't',
+      projectRef: 'abcdefghijklmnopqrst',
+    })
+    expect(platform(...project, '--platform-url', 'https://b.example/')?.url).toBe(
+      'https://b.example',
+    )
+    expect(() => platform('--project-ref', '../other')).toThrow(UsageError)
+    expect(() => platform(...project, '--platform-url', 'b.example')).toThrow(UsageError)
   })
 })
 

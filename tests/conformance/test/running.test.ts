@@ -84,6 +84,7 @@ describe('a run', () => {
       if (pathname.includes('missing')) response.statusCode = 404
       response.setHeader('content-type', 'application/json').setHeader('x-kind', 'rows')
       response.setHeader('x-code', searchParams.get('code') ?? '')
+      response.setHeader('x-authorization', request.headers.authorization ?? '')
       response.end(JSON.stringify(mailResponse(pathname, searchParams) ?? [{ n: 1 }, { n: 2 }]))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -91,6 +92,7 @@ describe('a run', () => {
     target = {
       ...{ url: `http://127.0.0.1:${port}`, anonKey: 'anon', serviceKey: 'service' },
       ...{ databaseUrl: '', mailUrl: `http://127.0.0.1:${port}`, jwtSecret: '', s3: null },
+      platform: { url: `http://127.0.0.1:${port}`, accessToken: 'operator', projectRef: '' },
     }
     const { signal } = new AbortController()
     const lacking = new Map([['db', 'needs a database']] as const)
@@ -146,6 +148,18 @@ describe('a run', () => {
     expect(outcome?.difference?.request).toContain('GET /rest/v1/rows')
     expect(outcome?.difference?.expected).toBe('[{"n":3}]')
     expect(outcome?.difference?.got).toContain('[{"n":1},{"n":2}]')
+  })
+
+  it('sends the access token to the platform only', async () => {
+    const own = group('platform.own', { title: 'Own', source })
+    own.case('token', 'the operator asks the platform', async (t) => {
+      await t.get('projects').header('x-authorization', 'Bearer operator')
+      await t.get('/functions/v1/any').header('x-authorization', 'Bearer anon')
+      await t.get('projects', { as: 'nobody' }).header('x-authorization', '')
+    })
+    const [outcome] = await runner.all(own.cases)
+    expect(outcome?.difference).toBeNull()
+    expect(outcome?.state).toBe('holds')
   })
 
   it('undoes what a case has made, the last first, whatever the outcome', async () => {
