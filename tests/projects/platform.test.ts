@@ -155,7 +155,7 @@ describe('the CLI', () => {
   test('sets secrets, which functions see soon, and removes them', async () => {
     await write(GREETING)
     await supabase('functions', 'deploy', 'greeting', '--use-api', '--remote', '--yes')
-    const soon = { timeout: 2000 }
+    const soon = { timeout: 20_000 }
     await supabase('secrets', 'set', 'WORD=sesame', '--remote', '--yes')
     await expect.poll(() => call('greeting'), soon).toBe('hello Ada, sesame')
     const listed = await supabase('secrets', 'list', '--remote')

@@ -17,7 +17,9 @@ describe.skipIf(inject('own') === null)('access to the platform interface', () =
 
   beforeAll(async () => {
     // Even this log holds no secret.
-    platform = await Platform.start({ env: { BASALT_LOG: 'trace' } })
+    platform = await Platform.start({
+      env: { BASALT_LOG: 'trace', BASALT_DATABASE_LISTEN: '127.0.0.1:0' },
+    })
   })
 
   /** What a request with a header `Authorization` is answered. */
@@ -67,6 +69,8 @@ describe.skipIf(inject('own') === null)('access to the platform interface', () =
       ['GET', '/v1/nothing'],
       ['POST', `/v1/projects/${platform.ref}/database/query`],
       ['GET', `/v2/projects/${platform.ref}/config`],
+      ['POST', '/mcp'],
+      ['GET', '/pg/tables'],
     ] as const)
       expect((await platform.request(method, place, { token: '' })).status).toBe(401)
   })
@@ -155,6 +159,8 @@ describe.skipIf(inject('own') === null)('access to the platform interface', () =
         ['PUT', '/config/database/postgres', {}],
         ['PUT', '/ssl-enforcement', { requestedConfig: { database: true } }],
         ['POST', '/network-restrictions/apply', {}],
+        ['PATCH', '/network-restrictions', {}],
+        ['DELETE', '/network-bans', { ipv4_addresses: [] }],
         ['POST', '/database/webhooks/enable'],
       ] as [string, string, unknown?][]) {
         const { status, body } = await platform.project(method, place, {
@@ -308,6 +314,11 @@ describe.skipIf(inject('own') === null)('access to the platform interface', () =
       token,
     })
     await platform.project('DELETE', `/database/migrations?gte=${version}`, { token })
+    await platform.project('PATCH', '/network-restrictions', {
+      json: { add: { dbAllowedCidrs: ['192.0.2.0/24'] } },
+      token,
+    })
+    await platform.project('DELETE', '/network-bans', { json: { ipv4_addresses: [] }, token })
     const rows = await platform.query<{ action: string; project: string; address: string }[]>(
       `select action, project, host(address) as address from basalt_platform.audit_log
         where name = 'auditor' order by id`,
@@ -330,6 +341,8 @@ describe.skipIf(inject('own') === null)('access to the platform interface', () =
       'database.migrations.record',
       'database.migrations.change',
       'database.migrations.roll_back',
+      'network.set',
+      'network_bans.lift',
     ])
     expect(new Set(rows.body.map(({ project }) => project))).toEqual(new Set([platform.ref]))
     expect(new Set(rows.body.map(({ address }) => address))).toEqual(new Set(['127.0.0.1']))
@@ -418,7 +431,17 @@ describe.skipIf(inject('own') === null)('where the platform interface is', () =>
     const token = await createToken(server)
     expect(await status(server.access.url)).toBe(404)
     expect(await status(server.access.url, token)).toBe(404)
-    expect((await send(server.access.url, 'GET', '/v1/openapi.json')).status).toBe(404)
+    const { serviceKey: apikey, url } = server.access
+    for (const [method, place] of [
+      ['GET', '/v1/openapi.json'],
+      ['GET', '/v2/openapi.json'],
+      ['POST', '/mcp'],
+      ['GET', '/pg/tables'],
+    ] as const)
+      expect([place, (await send(url, method, place, { headers: { apikey } })).status]).toEqual([
+        place,
+        404,
+      ])
     await expect(basalt(server, 'status', '--profile')).rejects.toThrow(/basalt.platform.access/)
     await server.stop()
   })
@@ -440,6 +463,7 @@ describe.skipIf(inject('own') === null)('where the platform interface is', () =>
     const { url } = server.access
     expect(await status(url)).toBe(404)
     expect(await status(url, forged())).toBe(404)
+    expect((await send(url, 'POST', '/mcp')).status).toBe(404)
     const token = await createToken(server, '--name', 'first')
     const within = { timeout: 5000 }
     await expect.poll(() => status(url, token), within).toBe(200)

@@ -200,6 +200,19 @@ describe.skipIf(inject('own') === null)('SQL over the platform interface', () =>
       'discard all',
       "commit; do $$ begin perform set_config('transaction_read_only', 'off', false); end $$; begin read write",
       "prepare transaction 'x'; begin read write",
+      // Which are no comments, strings or names where Postgres reads them.
+      '-- a comment\rrollback; begin read write',
+      "select E'\\'' as a; rollback; begin read write; select E'\\'' as b",
+      "select '\\' as a; rollback; begin read write; select '\\' as b",
+      "select U&'\\0041' as a; rollback; begin read write; select U&'\\0041' as b",
+      'select 1 as a$$; rollback; begin read write; select 2 as b$$',
+      'select 1 as a$x$; rollback; begin read write; select 2 as b$x$',
+      '/* a /* b */ */ rollback; begin read write',
+      'select 1 /* a */ as "*/; /*"; rollback; begin read write',
+      ';;\f\vrollback; begin read write',
+      'copy (select 1) to stdout; rollback; begin read write',
+      'copy notes from stdin;\nrollback; begin read write',
+      '\\restrict x\nrollback; begin read write',
     ])('changes nothing behind %j', async (escape) => {
       const before = await state()
       for (const write of [

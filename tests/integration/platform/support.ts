@@ -124,6 +124,16 @@ export class Platform {
     return basalt(this.server, ...words)
   }
 
+  /** Returns the functions that are deployed. */
+  async functions() {
+    return (await this.project<FunctionBody[]>('GET', '/functions')).body
+  }
+
+  /** Returns a function as it is listed, if it is. */
+  async listed(slug: string) {
+    return (await this.functions()).find((one) => one.slug === slug)
+  }
+
   /** Calls a function. */
   async call(name: string, key = this.server.access.anonKey) {
     const headers = key === '' ? undefined : { Authorization: `Bearer ${key}` }

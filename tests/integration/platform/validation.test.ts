@@ -132,14 +132,12 @@ const schemas = document.schemas as unknown as Record<string, Schema>
 const REFUSED = [
   'post /v1/projects',
   'post /v1/projects/{ref}/branches',
-  'post /v1/projects/{ref}/network-restrictions/apply',
   'patch /v1/projects/{ref}/postgrest',
   'patch /v1/projects/{ref}/config/auth',
   'patch /v1/projects/{ref}/config/storage',
   'patch /v1/projects/{ref}/config/realtime',
   'patch /v1/projects/{ref}/config/database/pooler',
   'put /v1/projects/{ref}/config/database/postgres',
-  'put /v1/projects/{ref}/ssl-enforcement',
 ]
 
 // Lints and kinds of objects that upstream's own linter has, and the document lacks. The Supabase CLI takes them.
@@ -155,6 +153,7 @@ describe.skipIf(inject('own') === null)(
     beforeAll(async () => {
       platform = await Platform.start({
         files: { 'snippets/count.sql': 'select count(*) from notes' },
+        env: { BASALT_DATABASE_LISTEN: '127.0.0.1:0' },
       })
       // Something that advisors complain about, in all ways.
       await platform.server.psql(`
@@ -266,6 +265,27 @@ describe.skipIf(inject('own') === null)(
         '?services=auth&services=rest',
       )
       expect(repeated.map(({ name }) => name).sort()).toEqual(['auth', 'rest'])
+    })
+
+    test('who may connect to the database', async () => {
+      const networks = { dbAllowedCidrs: ['192.0.2.0/24'], dbAllowedCidrsV6: ['2001:db8::/32'] }
+      await ask('post /v1/projects/{ref}/network-restrictions/apply', { json: networks })
+      expect(await ask('get /v1/projects/{ref}/network-restrictions')).toMatchObject({
+        config: networks,
+      })
+      await ask('patch /v1/projects/{ref}/network-restrictions', {
+        json: {
+          add: { dbAllowedCidrs: ['198.51.100.0/24'] },
+          remove: { dbAllowedCidrsV6: ['2001:db8::/32'] },
+        },
+      })
+      expect(await ask('get /v1/projects/{ref}/network-restrictions')).toMatchObject({
+        config: { dbAllowedCidrs: ['192.0.2.0/24', '198.51.100.0/24'] },
+      })
+      for (const database of [true, false])
+        await ask('put /v1/projects/{ref}/ssl-enforcement', {
+          json: { requestedConfig: { database } },
+        })
       await ask('delete /v1/projects/{ref}/network-bans', {
         json: { ipv4_addresses: ['192.0.2.1'] },
       })
