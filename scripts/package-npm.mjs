@@ -80,7 +80,11 @@ function pack(description, files) {
 
 mkdirSync(folder, { recursive: true })
 const packed = [
-  pack(launcher(), [[join(root, 'packages/npm/cli'), '.']]),
+  pack(launcher(), [
+    [join(root, 'packages/npm/cli'), '.'],
+    [join(root, 'skills'), 'skills'],
+    [join(root, 'llms.txt'), 'llms.txt'],
+  ]),
   pack(program(), [[binary, 'bin/basalt']]),
 ]
 for (const name of packed) console.log(join(folder, name))
