@@ -108,7 +108,8 @@ fn drops_role(statement: &Statement<'_>) -> bool {
 
 /// Reports whether the statement is about a schema or a trigger of Basalt's own, which its first line names.
 fn is_own(statement: &Statement<'_>) -> bool {
-    const NAMES: [&str; 4] = [" \"basalt\"", " basalt.", " TRIGGER \"basalt_", " \"storage_vectors\""];
+    const NAMES: [&str; 5] =
+        [" \"basalt\"", " basalt.", " \"basalt_platform\"", " TRIGGER \"basalt_", " \"storage_vectors\""];
     let first = statement.text.lines().next().unwrap_or_default();
     NAMES.iter().any(|name| first.contains(name)) || creates_own_trigger(statement)
 }
