@@ -196,7 +196,10 @@ test('nothing shifts while the headline is typed', async ({ browser, server }) =
   const shifts = await timeline(page, 'layout-shift')
   // The second visit has the fonts in the cache, so no late font shifts the page.
   await open(page, server.access.url)
-  await page.evaluate(() => document.fonts.ready.then(() => undefined))
+  const fonts = () => page.evaluate(() => [...document.fonts].map(({ status }) => status))
+  await expect.poll(fonts).toContain('loaded')
+  await expect.poll(fonts).not.toContain('loading')
+  await page.waitForLoadState('networkidle')
   await page.reload()
   const [first = ''] = (
     await server.psql('select headline from hero_headlines where is_visible order by order_index')

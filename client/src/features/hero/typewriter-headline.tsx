@@ -28,7 +28,7 @@ export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
   return (
     <h1
       ref={ref}
-      className="grid min-h-[4lh] text-hero text-chalk *:[grid-area:1/1] sm:min-h-[3lh] md:min-h-[4lh] xl:min-h-[3lh]"
+      className="grid min-h-[4lh] text-hero text-chalk *:[grid-area:1/1] sm:min-h-[3lh] md:min-h-[4lh]"
     >
       <span className="sr-only">{headlines[0]}</span>
       {headlines.map((headline) => (
