@@ -67,6 +67,8 @@ pub(crate) struct Inner {
     pub(crate) failures: Failures,
     pub(crate) gate: Option<Arc<dyn DatabaseGate>>,
     pub(crate) health: Health,
+    /// Held while a migration is applied or recorded, so that the next request sees its key and its version.
+    pub(crate) migrating: tokio::sync::Mutex<()>,
     runtime: Option<Arc<dyn FunctionRuntime>>,
     has_token: AtomicBool,
 }
@@ -103,6 +105,7 @@ impl Handles {
             runtime,
             gate,
             health,
+            migrating: tokio::sync::Mutex::default(),
         };
         inner.refresh().await.map_err(describe)?;
         if let Some(deployments) = &inner.deployments {

@@ -92,6 +92,7 @@ impl MigrationsApi {
         body: Json<NewMigration>,
     ) -> Result<Done, Error> {
         let operator = self.0.enter(request, &project, Scope::DatabaseMigrationsWrite)?;
+        let _turn = self.0.inner().migrating.lock().await;
         if self.is_known(idempotency_key.as_deref()).await? {
             return Ok(Done::Ok);
         }
@@ -112,6 +113,7 @@ impl MigrationsApi {
         body: Json<NewMigration>,
     ) -> Result<Done, Error> {
         let operator = self.0.enter(request, &project, Scope::DatabaseMigrationsWrite)?;
+        let _turn = self.0.inner().migrating.lock().await;
         if self.is_known(idempotency_key.as_deref()).await? {
             return Ok(Done::Ok);
         }
@@ -190,8 +192,8 @@ impl MigrationsApi {
         check_version(&version)?;
         self.add_columns().await?;
         let sql = "update supabase_migrations.schema_migrations set name = coalesce($2, name), \
-                   rollback = coalesce(array[$3::text], rollback) where version = $1 returning 'true'";
-        let sql = if body.rollback.is_some() { sql } else { WITHOUT_ROLLBACK };
+                   rollback = case when $3::text is null then rollback else array[$3::text] end \
+                   where version = $1 returning 'true'";
         let parameters =
             vec![text(&version), optional(body.name.as_deref()), optional(body.rollback.as_deref())];
         let changed: Option<bool> = document_of(self.database(), sql, parameters).await?;
@@ -200,10 +202,6 @@ impl MigrationsApi {
         Ok(Done::Ok)
     }
 }
-
-/// The change of a record that leaves the statements which undo it.
-const WITHOUT_ROLLBACK: &str = "update supabase_migrations.schema_migrations set name = coalesce($2, name) \
-     where version = $1 and $3::text is null returning 'true'";
 
 impl MigrationsApi {
     fn database(&self) -> &Database {
@@ -243,8 +241,7 @@ impl MigrationsApi {
 /// Returns the migrations that the database has, by their versions.
 pub(super) async fn list(context: &Context) -> Result<Vec<ListedMigration>, Error> {
     let database = &context.inner().project_database;
-    let exists = "select (pg_catalog.to_regclass('supabase_migrations.schema_migrations') is not null)::text";
-    if document_of(database, exists, Vec::new()).await? != Some(true) {
+    if !has_history(database).await? {
         return Ok(Vec::new());
     }
     let sql = "select pg_catalog.json_build_object('version', version, 'name', name) \
@@ -268,13 +265,18 @@ pub(super) async fn apply(context: &Context, name: &str, sql: &str) -> Result<St
     }
 }
 
+/// Reports whether the table of migrations exists: without any migration it does not.
+async fn has_history(database: &Database) -> Result<bool, Error> {
+    let sql = "select (pg_catalog.to_regclass('supabase_migrations.schema_migrations') is not null)::text";
+    Ok(document_of(database, sql, Vec::new()).await? == Some(true))
+}
+
 /// Returns the version of a migration that is applied now: the time, or a second after the newest.
 async fn next_version(database: &Database) -> Result<String, Error> {
     let form = format_description!("[year][month][day][hour][minute][second]");
     let now = OffsetDateTime::now_utc().format(form);
     let now = now.map_err(|error| Error::Internal(error.to_string()))?;
-    let exists = "select (pg_catalog.to_regclass('supabase_migrations.schema_migrations') is not null)::text";
-    if document_of(database, exists, Vec::new()).await? != Some(true) {
+    if !has_history(database).await? {
         return Ok(now);
     }
     let sql = "select pg_catalog.to_json(greatest($1::numeric, 1 + coalesce( \
