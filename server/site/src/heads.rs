@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use gateway::escape_html;
 use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::StatusCode;
@@ -25,7 +26,6 @@ use description::{Description, Page, Tag};
 pub use rows::Api;
 use rows::{Limits, Rows};
 use scope::{Results, Scope};
-use template::escape;
 
 /// The address of a requested page.
 pub(crate) struct Location<'a> {
@@ -142,7 +142,7 @@ fn is_missing(page: &Page, results: &Results<'_>) -> bool {
 
 /// Returns the elements of `page`'s head.
 fn html(scope: &Scope<'_>, page: &Page) -> String {
-    let mut html = format!("<title>{}</title>", escape(&scope.fill(&page.title)));
+    let mut html = format!("<title>{}</title>", escape_html(&scope.fill(&page.title)));
     for element in &page.elements {
         html.push_str(match element.tag {
             Tag::Link => "\n    <link",
@@ -150,7 +150,7 @@ fn html(scope: &Scope<'_>, page: &Page) -> String {
         });
         for (name, value) in &element.attributes {
             // Writing to a string cannot fail.
-            let _ = write!(html, " {}=\"{}\"", escape(name), escape(&scope.fill(value)));
+            let _ = write!(html, " {}=\"{}\"", escape_html(name), escape_html(&scope.fill(value)));
         }
         html.push('>');
     }

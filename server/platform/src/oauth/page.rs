@@ -1,5 +1,6 @@
 //! The page on which an operator agrees that an agent gets access.
 
+use gateway::escape_html;
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_FRAME_OPTIONS};
 use poem::Response;
@@ -40,11 +41,11 @@ pub(super) fn consent(
         .iter()
         .filter(|(name, _)| CARRIED.contains(&name.as_str()))
         .map(|(name, value)| {
-            format!("<input type=\"hidden\" name=\"{}\" value=\"{}\">", escaped(name), escaped(value))
+            format!("<input type=\"hidden\" name=\"{}\" value=\"{}\">", escape_html(name), escape_html(value))
         })
         .collect();
     let wrong = wrong
-        .map(|text| format!("<p class=\"wrong\" role=\"alert\">{}</p>", escaped(text)))
+        .map(|text| format!("<p class=\"wrong\" role=\"alert\">{}</p>", escape_html(text)))
         .unwrap_or_default();
     let body = format!(
         "<h1>{name} wants to manage this server</h1>\
@@ -57,15 +58,15 @@ pub(super) fn consent(
          <input type=\"password\" name=\"token\" autocomplete=\"off\" spellcheck=\"false\"></label>\
          <button name=\"answer\" value=\"allow\">Allow</button>\
          <button name=\"answer\" value=\"deny\" class=\"other\">Refuse</button></form>",
-        name = escaped(&client.name),
-        host = escaped(&host),
+        name = escape_html(&client.name),
+        host = escape_html(&host),
     );
     page(StatusCode::OK, &body)
 }
 
 /// Returns a page that says why nothing can be granted.
 pub(super) fn refusal(reason: &str) -> Response {
-    page(StatusCode::BAD_REQUEST, &format!("<h1>This does not work</h1><p>{}</p>", escaped(reason)))
+    page(StatusCode::BAD_REQUEST, &format!("<h1>This does not work</h1><p>{}</p>", escape_html(reason)))
 }
 
 fn page(status: StatusCode, body: &str) -> Response {
@@ -84,20 +85,4 @@ fn page(status: StatusCode, body: &str) -> Response {
         .header(REFERRER_POLICY, "no-referrer")
         .header(CACHE_CONTROL, "no-store")
         .body(html)
-}
-
-/// Escapes text for HTML, also for attributes.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

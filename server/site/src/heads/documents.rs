@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::description::Description;
 use super::scope::Scope;
-use super::template::escape;
 use super::{Heads, Location, is_missing};
 use crate::File;
+use gateway::escape_html;
 
 impl Heads {
     /// Returns the generated document at `location`; `None` if there is none.
@@ -50,14 +50,14 @@ impl Heads {
             let scope = Scope::new(description, Some(page), &location, &results);
             let modified = page.modified.as_ref().map(|name| scope.value(name));
             let modified = modified.filter(|time| !time.is_empty());
-            let modified =
-                modified.map_or_else(String::new, |time| format!("<lastmod>{}</lastmod>", escape(&time)));
+            let modified = modified
+                .map_or_else(String::new, |time| format!("<lastmod>{}</lastmod>", escape_html(&time)));
             // Writing to a string cannot fail.
             let _ = writeln!(
                 body,
                 "  <url><loc>{}{}</loc>{modified}</url>",
-                escape(location.origin),
-                escape(path)
+                escape_html(location.origin),
+                escape_html(path)
             );
         }
         body.push_str("</urlset>\n");

@@ -66,7 +66,7 @@ impl<'a> Scope<'a> {
 
     /// Replaces the placeholders in the HTML `html`.
     pub(super) fn fill_html(&self, html: &str) -> String {
-        template::fill(html, |placeholder| template::escape(&self.look_up(placeholder)))
+        template::fill(html, |placeholder| gateway::escape_html(&self.look_up(placeholder)))
     }
 
     /// Returns the value `name`, or an empty string.

@@ -62,22 +62,6 @@ pub(super) fn repeated(item: &Value) -> Option<&str> {
     }
 }
 
-/// Escapes `text` for use between tags and in quoted attributes. Source: HTML standard, section 13.3.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,10 +82,5 @@ mod tests {
         assert_eq!(repeated(&job), Some("jobs"));
         let page = serde_json::json!({ "name": "{{site.name}}", "entities": ["{{faqs[].question}}"] });
         assert_eq!(repeated(&page), None);
-    }
-
-    #[test]
-    fn special_characters_of_html_are_escaped() {
-        assert_eq!(escape("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
     }
 }
