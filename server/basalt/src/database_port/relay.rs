@@ -59,8 +59,10 @@ async fn login(
         if !(4..=LONGEST).contains(&length) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no message of Postgres' protocol"));
         }
-        let mut body = vec![0; length - 4];
-        server.read_exact(&mut body).await?;
+        let mut message = head.to_vec();
+        message.resize(length + 1, 0);
+        let body = &mut message[head.len()..];
+        server.read_exact(body).await?;
         let outcome = match kind {
             AUTHENTICATION if body.starts_with(&[0, 0, 0, 0]) => Some(false),
             ERROR => {
@@ -72,12 +74,13 @@ async fn login(
         // Whoever is told that a login has failed may try again at once.
         if let Some(is_refused) = outcome {
             logged_in(is_refused);
-            client.write_all(&head).await?;
-            client.write_all(&body).await?;
-            return client.flush().await;
+            return pass_on(client, &message).await;
         }
-        client.write_all(&head).await?;
-        client.write_all(&body).await?;
-        client.flush().await?;
+        pass_on(client, &message).await?;
     }
+}
+
+async fn pass_on(client: &mut (impl AsyncWrite + Unpin), message: &[u8]) -> io::Result<()> {
+    client.write_all(message).await?;
+    client.flush().await
 }
