@@ -1,13 +1,15 @@
 //! The advisors: what could be wrong with the database and the settings, by the names of Supabase's splinter.
 //!
-//! Each lint is one statement in `advisors/lints/`; those about settings of auth are in `advisors/auth.rs`.
+//! Each lint is one statement in `advisors/lints/`; those about settings of auth are in `advisors/auth.rs`. What several
+//! lints share is in files whose names begin with `_`.
 
 mod auth;
 
 use postgres::{Database, Transaction, text};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::Error;
+use crate::parts::assembled;
+use crate::settings::ServiceConfig;
 
 /// How long all lints together may take.
 const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
@@ -15,6 +17,13 @@ const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
 macro_rules! lints {
     ($($file:literal),* $(,)?) => { [$(($file, include_str!(concat!("advisors/lints/", $file, ".sql")))),*] };
 }
+
+/// What several lints share: conditions on the schema of an object, and on where it comes from.
+const PARTS: [(&str, &str); 3] = [
+    ("api_schemas", include_str!("advisors/lints/_api_schemas.sql")),
+    ("not_platform_schemas", include_str!("advisors/lints/_not_platform_schemas.sql")),
+    ("not_of_extension", include_str!("advisors/lints/_not_of_extension.sql")),
+];
 
 /// The lint that is only for projects with anonymous sign-ins.
 const ANONYMOUS: &str = "0012_auth_allow_anonymous_sign_ins";
@@ -64,19 +73,20 @@ settings::words! {
     }
 }
 
-/// Returns what the lints of `category` report of `database`, whose login can read everything. `auth` has the settings
-/// of auth by GoTrue's names, `schemas` are those that REST exposes.
+/// Returns what the lints of `category` report of `database`, whose login can read everything, and of the settings of
+/// auth and REST.
 ///
 /// Errors: those of the database.
 pub async fn advise(
     database: &Database,
     category: Category,
-    auth: &Map<String, Value>,
-    schemas: &str,
+    config: &ServiceConfig,
 ) -> Result<Vec<Value>, postgres::Error> {
+    let auth = &config.auth;
+    let schemas = config.rest.get("db_schema").and_then(Value::as_str).unwrap_or("public");
     let is_on = auth.get("external_anonymous_users_enabled").and_then(Value::as_bool) == Some(true);
     let statements = LINTS.iter().filter(|(name, _)| is_on || *name != ANONYMOUS);
-    let parts: Vec<String> = statements.map(|(_, sql)| format!("({sql}\n)")).collect();
+    let parts: Vec<String> = statements.map(|(_, sql)| format!("({}\n)", assembled(sql, &PARTS))).collect();
     let sql = format!(
         "select pg_catalog.to_json(lint) from ({}) as lint where pg_catalog.upper($1) = any (lint.categories) \
           order by lint.level = 'ERROR' desc, lint.level = 'WARN' desc, lint.name, lint.cache_key",
@@ -97,14 +107,4 @@ pub async fn advise(
         found.push(read.map_err(|error| postgres::Error::Protocol(error.to_string()))?);
     }
     Ok(found)
-}
-
-/// Returns what the advisors report, as the interface has it.
-pub(crate) async fn lints(
-    database: &Database,
-    category: Category,
-    config: &crate::settings::ServiceConfig,
-) -> Result<Vec<Value>, Error> {
-    let schemas = config.rest.get("db_schema").and_then(Value::as_str).unwrap_or("public");
-    Ok(advise(database, category, &config.auth, schemas).await?)
 }

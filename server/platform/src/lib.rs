@@ -17,6 +17,7 @@ mod handles;
 mod mcp;
 mod meta;
 mod oauth;
+mod parts;
 mod project;
 mod runtime;
 mod seal;

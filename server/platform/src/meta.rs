@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::console::array_of;
 use crate::error::Error;
+use crate::parts::assembled;
 use crate::store::optional;
 
 pub(crate) use routes::endpoint;
@@ -20,10 +21,14 @@ pub(crate) use routes::endpoint;
 /// How long a question about the catalog may take.
 const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(55);
 
-/// The condition on the schema of an object, in which `@` stands for the schema's name.
-const SCHEMAS: &str = include_str!("meta/sql/_schemas.sql");
-/// The description of a relation's columns.
-const COLUMNS: &str = include_str!("meta/sql/_columns.sql");
+/// What several statements share: the condition on the schema of an object, the description of a relation's columns, and
+/// what stands before and after the fields of a kind of relation.
+const PARTS: [(&str, &str); 4] = [
+    ("schemas", include_str!("meta/sql/_schemas.sql")),
+    ("columns", include_str!("meta/sql/_columns.sql")),
+    ("relations_begin", include_str!("meta/sql/_relations_begin.sql")),
+    ("relations_end", include_str!("meta/sql/_relations_end.sql")),
+];
 
 macro_rules! lists {
     ($($variant:ident = $name:literal),* $(,)?) => {
@@ -63,7 +68,7 @@ lists! {
 
 /// The statements, in the order of [`List::ALL`].
 static STATEMENTS: LazyLock<Vec<String>> =
-    LazyLock::new(|| List::ALL.iter().map(|(_, _, sql)| joined(sql)).collect());
+    LazyLock::new(|| List::ALL.iter().map(|(_, _, sql)| assembled(sql, &PARTS)).collect());
 
 /// Which part of a list is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,7 +98,7 @@ impl List {
     ///
     /// Errors: those of the database.
     pub(crate) async fn read(self, database: &Database, filter: &Filter) -> Result<Vec<Value>, Error> {
-        let list = |values: &Option<Vec<String>>| values.as_ref().map(|values| array_of(values));
+        let list = |values: &Option<Vec<String>>| values.as_deref().map(array_of);
         let (included, excluded) = (list(&filter.included_schemas), list(&filter.excluded_schemas));
         let flag = |value: bool| if value { "true" } else { "false" };
         let parameters = vec![
@@ -116,25 +121,6 @@ impl List {
     }
 }
 
-/// Returns `sql` with what it shares with others in the place of `{schemas:<name>}` and `{columns}`.
-fn joined(sql: &str) -> String {
-    let mut lines = Vec::new();
-    for line in sql.lines() {
-        let indent = " ".repeat(line.len() - line.trim_start().len());
-        if line.trim() == "{columns}" {
-            lines.extend(COLUMNS.lines().map(|shared| format!("{indent}{shared}")));
-        } else if let Some((before, rest)) = line.split_once("{schemas:")
-            && let Some((name, after)) = rest.split_once('}')
-        {
-            let condition = SCHEMAS.trim_end().replace('@', name).replace('\n', &format!("\n{indent}"));
-            lines.push(format!("{before}{condition}{after}"));
-        } else {
-            lines.push(line.to_owned());
-        }
-    }
-    lines.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +129,7 @@ mod tests {
     fn shared_parts_are_put_into_the_statements() {
         for (list, name, _) in List::ALL {
             let statement = list.statement();
-            assert!(!statement.contains("{schemas") && !statement.contains("{columns"), "{name}");
+            assert!(PARTS.iter().all(|(part, _)| !statement.contains(&format!("{{{part}"))), "{name}");
             assert!(!statement.is_empty() && List::of_name(name) == Some(*list));
         }
     }

@@ -51,11 +51,9 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
         backend::migrate_if_started(&settings, backend).await?;
         backend
             .with_project(async |database| {
-                let config = &settings.platform.config;
-                let schemas = config.rest.get("db_schema").and_then(Value::as_str).unwrap_or("public");
                 let mut lints = Vec::new();
                 for category in categories {
-                    lints.extend(platform::advise(database, *category, &config.auth, schemas).await?);
+                    lints.extend(platform::advise(database, *category, &settings.platform.config).await?);
                 }
                 Ok(lints)
             })

@@ -45,7 +45,7 @@ impl AdvisorsApi {
     ) -> Result<Json<Lints>, Error> {
         self.0.enter(request, project, Scope::AdvisorsRead)?;
         let database = self.0.inner().reading_database();
-        let lints = advisors::lints(database, category, &self.0.settings.config).await?;
+        let lints = advisors::advise(database, category, &self.0.settings.config).await?;
         Ok(Json(Lints { lints }))
     }
 }

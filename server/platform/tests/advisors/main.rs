@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use platform::{Category, advise};
+use platform::{Category, ServiceConfig, advise};
 use postgres::Database;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 const CASES: &str = include_str!("cases.sql");
 
@@ -54,11 +54,15 @@ fn cases() -> Vec<Case> {
 
 /// Returns the cache keys of what the lint with this name reports.
 async fn reported(database: &Database, name: &str, schemas: &str) -> BTreeSet<String> {
-    let auth: Map<String, Value> =
-        json!({ "external_anonymous_users_enabled": true }).as_object().cloned().unwrap();
+    let settings = |settings: Value| settings.as_object().cloned().unwrap();
+    let config = ServiceConfig {
+        auth: settings(json!({ "external_anonymous_users_enabled": true })),
+        rest: settings(json!({ "db_schema": schemas })),
+        ..ServiceConfig::default()
+    };
     let mut keys = BTreeSet::new();
     for category in [Category::Security, Category::Performance] {
-        for lint in advise(database, category, &auth, schemas).await.unwrap() {
+        for lint in advise(database, category, &config).await.unwrap() {
             if lint["name"] == name {
                 keys.insert(lint["cache_key"].as_str().unwrap().to_owned());
             }

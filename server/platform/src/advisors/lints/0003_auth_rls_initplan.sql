@@ -63,10 +63,5 @@ where c.relrowsecurity
     'pgroonga', 'pgsodium', 'pgsodium_masks', 'pgtle', 'platform', 'repack', 'storage', 'storage_vectors',
     'supabase_functions', 'supabase_migrations', 'tiger', 'topology', 'vault'
   )
-  -- Not what an extension has created: only the extension's author can change it.
-  and not exists (
-    select
-    from pg_catalog.pg_depend d
-    where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid and d.deptype = 'e'
-  )
+  {not_of_extension:d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid}
 order by cache_key

@@ -30,19 +30,8 @@ join pg_catalog.pg_roles r on r.oid = any (p.polroles) or 0 = any (p.polroles) -
 where p.polpermissive
   -- No policy applies to the first two. The others are Postgres' own roles and the logins of the services.
   and not (r.rolbypassrls or r.rolsuper or r.rolname ~ '^(pg_|supabase.*admin$)')
-  -- Not the schemas of Postgres and of the platform: the project cannot change them.
-  and n.nspname !~ '^(pg_|_timescaledb_|basalt(_|$))'
-  and n.nspname not in (
-    'auth', 'cron', 'extensions', 'graphql', 'graphql_public', 'information_schema', 'net', 'pgbouncer', 'pgmq',
-    'pgroonga', 'pgsodium', 'pgsodium_masks', 'pgtle', 'platform', 'realtime', 'repack', 'storage', 'storage_vectors',
-    'supabase_functions', 'supabase_migrations', 'tiger', 'topology', 'vault'
-  )
-  -- Not what an extension has created: only the extension's author can change it.
-  and not exists (
-    select
-    from pg_catalog.pg_depend d
-    where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid and d.deptype = 'e'
-  )
+  {not_platform_schemas}
+  {not_of_extension:d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid}
 group by n.nspname, c.relname, r.rolname, m.command
 having pg_catalog.count(*) > 1
 order by cache_key

@@ -26,17 +26,6 @@ where f.prokind in ('f', 'p') -- aggregates and window functions have no setting
   and not exists (
     select from pg_catalog.unnest(f.proconfig) s (setting) where s.setting ~ '^search_path='
   )
-  -- Not the schemas of Postgres and of the platform: the project cannot change them.
-  and n.nspname !~ '^(pg_|_timescaledb_|basalt(_|$))'
-  and n.nspname not in (
-    'auth', 'cron', 'extensions', 'graphql', 'graphql_public', 'information_schema', 'net', 'pgbouncer', 'pgmq',
-    'pgroonga', 'pgsodium', 'pgsodium_masks', 'pgtle', 'platform', 'realtime', 'repack', 'storage', 'storage_vectors',
-    'supabase_functions', 'supabase_migrations', 'tiger', 'topology', 'vault'
-  )
-  -- Not what an extension has created: only the extension's author can change it.
-  and not exists (
-    select
-    from pg_catalog.pg_depend d
-    where d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.objid = f.oid and d.deptype = 'e'
-  )
+  {not_platform_schemas}
+  {not_of_extension:d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.objid = f.oid}
 order by cache_key

@@ -51,25 +51,8 @@ where c.relkind in ('r', 'p')
       and pg_catalog.has_schema_privilege(r.oid, n.oid, 'USAGE')
       and pg_catalog.has_column_privilege(r.oid, c.oid, a.attnum, 'SELECT')
   )
-  -- Only the schemas that the API serves.
-  and n.nspname = any (
-    pg_catalog.regexp_split_to_array(
-      pg_catalog.btrim(coalesce(nullif(pg_catalog.current_setting('pgrst.db_schemas', true), ''), 'public')),
-      '\s*,\s*'
-    )
-  )
-  -- Not the schemas of Postgres and of the platform: the project cannot change them.
-  and n.nspname !~ '^(pg_|_timescaledb_|basalt(_|$))'
-  and n.nspname not in (
-    'auth', 'cron', 'extensions', 'graphql', 'graphql_public', 'information_schema', 'net', 'pgbouncer', 'pgmq',
-    'pgroonga', 'pgsodium', 'pgsodium_masks', 'pgtle', 'platform', 'realtime', 'repack', 'storage', 'storage_vectors',
-    'supabase_functions', 'supabase_migrations', 'tiger', 'topology', 'vault'
-  )
-  -- Not what an extension has created: only the extension's author can change it.
-  and not exists (
-    select
-    from pg_catalog.pg_depend d
-    where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid and d.deptype = 'e'
-  )
+  {api_schemas}
+  {not_platform_schemas}
+  {not_of_extension:d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid}
 group by n.nspname, c.relname
 order by cache_key

@@ -66,17 +66,6 @@ where p.polpermissive
   and c.relrowsecurity
   and (o.using_ or o.check_)
   and x.roles && array['public', 'anon', 'authenticated']::pg_catalog.name[]
-  -- Not the schemas of Postgres and of the platform: the project cannot change them.
-  and n.nspname !~ '^(pg_|_timescaledb_|basalt(_|$))'
-  and n.nspname not in (
-    'auth', 'cron', 'extensions', 'graphql', 'graphql_public', 'information_schema', 'net', 'pgbouncer', 'pgmq',
-    'pgroonga', 'pgsodium', 'pgsodium_masks', 'pgtle', 'platform', 'realtime', 'repack', 'storage', 'storage_vectors',
-    'supabase_functions', 'supabase_migrations', 'tiger', 'topology', 'vault'
-  )
-  -- Not what an extension has created: only the extension's author can change it.
-  and not exists (
-    select
-    from pg_catalog.pg_depend d
-    where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid and d.deptype = 'e'
-  )
+  {not_platform_schemas}
+  {not_of_extension:d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid}
 order by cache_key

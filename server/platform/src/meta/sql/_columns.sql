@@ -1,4 +1,3 @@
--- columns: begin (the same in every file that describes columns)
 select
   a.attrelid::bigint as table_id,
   n.nspname as schema,
@@ -44,4 +43,3 @@ join pg_catalog.pg_type r on r.oid = case t.typtype when 'd' then t.typbasetype 
 left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 order by a.attnum
--- columns: end

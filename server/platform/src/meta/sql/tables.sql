@@ -1,15 +1,4 @@
--- Without columns if $7 is false.
-select coalesce(
-  pg_catalog.json_agg(case when $7::boolean is false then x.short else x.long end order by x.id),
-  '[]'::json
-)
-from (
-  select rel.id, pg_catalog.row_to_json(rel) as short, pg_catalog.row_to_json(whole) as long
-  from (
-    select
-      c.oid::bigint as id,
-      n.nspname as schema,
-      c.relname as name,
+{relations_begin}
       c.relrowsecurity as rls_enabled,
       c.relforcerowsecurity as rls_forced,
       case c.relreplident when 'd' then 'DEFAULT' when 'i' then 'INDEX' when 'f' then 'FULL' else 'NOTHING' end
@@ -51,27 +40,4 @@ from (
         join pg_catalog.pg_attribute ta on ta.attrelid = t.oid and ta.attnum = pair.target
         where k.contype = 'f' and c.oid in (k.conrelid, k.confrelid)
       ), '[]'::json) as relationships
-    from pg_catalog.pg_class c
-    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where c.relkind in ('r', 'p')
-      and not pg_catalog.pg_is_other_temp_schema(n.oid)
-      and ($6::text is null or $6 = c.oid::text)
-      and {schemas:n.nspname}
-    order by c.oid
-    limit $4::bigint offset $5::bigint
-  ) rel
-  cross join lateral (
-    select rel.*, case when $7 is false then null else coalesce((
-      select pg_catalog.json_agg(col)
-      from (
-        select from_columns.*
-        from pg_catalog.pg_class c
-        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-        cross join lateral (
-          {columns}
-        ) from_columns
-        where c.oid = rel.id::oid
-      ) col
-    ), '[]'::json) end as columns
-  ) whole
-) x
+{relations_end:'r', 'p'}

@@ -1,39 +1,5 @@
--- Without columns if $7 is false.
-select coalesce(
-  pg_catalog.json_agg(case when $7::boolean is false then x.short else x.long end order by x.id),
-  '[]'::json
-)
-from (
-  select rel.id, pg_catalog.row_to_json(rel) as short, pg_catalog.row_to_json(whole) as long
-  from (
-    select
-      c.oid::bigint as id,
-      n.nspname as schema,
-      c.relname as name,
+{relations_begin}
       -- Bits 4 and 16: it can be updated, and rows can be deleted from it.
       (pg_catalog.pg_relation_is_updatable(c.oid, false) & 20) = 20 as is_updatable,
       pg_catalog.obj_description(c.oid, 'pg_class') as comment
-    from pg_catalog.pg_class c
-    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where c.relkind in ('v')
-      and not pg_catalog.pg_is_other_temp_schema(n.oid)
-      and ($6::text is null or $6 = c.oid::text)
-      and {schemas:n.nspname}
-    order by c.oid
-    limit $4::bigint offset $5::bigint
-  ) rel
-  cross join lateral (
-    select rel.*, case when $7 is false then null else coalesce((
-      select pg_catalog.json_agg(col)
-      from (
-        select from_columns.*
-        from pg_catalog.pg_class c
-        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-        cross join lateral (
-          {columns}
-        ) from_columns
-        where c.oid = rel.id::oid
-      ) col
-    ), '[]'::json) end as columns
-  ) whole
-) x
+{relations_end:'v'}
