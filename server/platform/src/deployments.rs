@@ -4,6 +4,7 @@
 //! calls. Other nodes hear of it and do the same. What does not start replaces nothing.
 
 mod layout;
+pub(crate) mod multipart;
 pub(crate) mod upload;
 
 use std::collections::{BTreeMap, HashMap};
@@ -182,17 +183,7 @@ impl Deployments {
     /// Returns the upload that a version was made of.
     pub(crate) async fn upload_of(&self, row: &FunctionRow) -> Result<Upload, Error> {
         let (files, _) = functions::files(&self.database, row.id, row.version).await?;
-        let fields = VersionFields {
-            name: row.name.clone(),
-            verify_jwt: row.verify_jwt,
-            entrypoint_path: row.entrypoint_path.clone(),
-            import_map_path: row.import_map_path.clone(),
-            static_patterns: row.static_patterns.clone(),
-        };
-        Ok(Upload {
-            fields,
-            files: files.into_iter().map(|(path, content)| (path, content.into())).collect(),
-        })
+        Ok(Upload { fields: row.fields(), files })
     }
 
     /// Lays out a new version and downloads its imports.
@@ -257,18 +248,9 @@ impl Deployments {
 
     /// Lays out a version that the database has, unless its files are there.
     async fn laid_out(&self, row: &FunctionRow) -> Result<Version, Error> {
-        let fields = VersionFields {
-            name: row.name.clone(),
-            verify_jwt: row.verify_jwt,
-            entrypoint_path: row.entrypoint_path.clone(),
-            import_map_path: row.import_map_path.clone(),
-            static_patterns: Vec::new(),
-        };
-        let version = layout::version(&self.folder, &row.slug, row.version, &fields);
+        let version = layout::version(&self.folder, &row.slug, row.version, &row.fields());
         if !layout::exists(&version).await {
             let (files, lock) = functions::files(&self.database, row.id, row.version).await?;
-            let files: Vec<(String, Bytes)> =
-                files.into_iter().map(|(path, content)| (path, content.into())).collect();
             layout::write(&version, &files, lock.as_deref()).await?;
         }
         Ok(version)

@@ -89,11 +89,6 @@ pub(crate) fn json<T: serde::Serialize>(value: &T) -> Parameter<'static> {
     Some(serde_json::to_vec(value).unwrap_or_default().into())
 }
 
-/// Returns names of letters and underscores in the form of an array of Postgres.
-pub(crate) fn array(names: Option<&[String]>) -> Option<String> {
-    names.map(|names| format!("{{{}}}", names.join(",")))
-}
-
 /// Returns a text, or NULL, as a parameter.
 pub(crate) fn optional(value: Option<&str>) -> Parameter<'_> {
     value.and_then(text)

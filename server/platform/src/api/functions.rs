@@ -15,8 +15,8 @@ use super::Context;
 use super::payload::{Created, Done};
 use crate::Error;
 use crate::access::{Operator, Scope};
-use crate::deployments::Deployments;
 use crate::deployments::upload::{TOLD, Upload};
+use crate::deployments::{Deployments, multipart};
 use crate::store::functions::{self, FunctionRow};
 
 /// The content type of a bundle that only Supabase's own runtime can read.
@@ -234,8 +234,7 @@ impl FunctionsApi {
             return Err(Error::Refused(http::StatusCode::NOT_ACCEPTABLE, refusal.into()));
         }
         let upload = self.deployments()?.upload_of(&row).await?;
-        let (boundary, body) = multipart(&self.0, &row, &upload);
-        let content_type = format!("multipart/form-data; boundary={boundary}");
+        let (content_type, body) = files_of(&self.0, &row, &upload);
         Ok(Response::new(Binary(body)).header("content-type", content_type))
     }
 }
@@ -342,9 +341,8 @@ async fn single_file(mut request: Request) -> Result<SingleFile, Error> {
     read.map_err(|error| Error::invalid(error.into_message()))
 }
 
-/// Returns a boundary and a body of `multipart/form-data` with the files of a version.
-fn multipart(context: &Context, row: &FunctionRow, upload: &Upload) -> (String, Vec<u8>) {
-    let boundary = format!("basalt-{}", uuid::Uuid::new_v4().simple());
+/// Returns the content type and the body with the files of a version.
+fn files_of(context: &Context, row: &FunctionRow, upload: &Upload) -> (String, Vec<u8>) {
     let metadata = json!({
         "deno2_entrypoint_path": upload.fields.entrypoint_path,
         "entrypoint_path": url(context, row, &upload.fields.entrypoint_path),
@@ -353,22 +351,5 @@ fn multipart(context: &Context, row: &FunctionRow, upload: &Upload) -> (String, 
         "verify_jwt": upload.fields.verify_jwt,
         "static_patterns": upload.fields.static_patterns,
     });
-    let mut body = Vec::new();
-    let mut part = |head: &str, content: &[u8]| {
-        body.extend_from_slice(format!("--{boundary}\r\n{head}\r\n\r\n").as_bytes());
-        body.extend_from_slice(content);
-        body.extend_from_slice(b"\r\n");
-    };
-    let head = "Content-Disposition: form-data; name=\"metadata\"\r\nContent-Type: application/json";
-    part(head, metadata.to_string().as_bytes());
-    for (path, content) in &upload.files {
-        let shown = path.replace(['"', '\r', '\n'], "_");
-        let head = format!(
-            "Content-Disposition: form-data; name=\"file\"; filename=\"{shown}\"\r\nSupabase-Path: {shown}\r\n\
-             Content-Type: application/octet-stream"
-        );
-        part(&head, content);
-    }
-    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    (boundary, body)
+    multipart::write(&metadata, upload.files.iter().map(|(path, content)| (path.as_str(), &content[..])))
 }

@@ -15,6 +15,7 @@ use super::requests::Requests;
 use super::scope::Scope;
 use super::{documents, tables};
 use crate::api::Context;
+use crate::deployments::multipart;
 
 /// The SQL of `list_extensions`.
 const EXTENSIONS: &str = "select e.name, n.nspname as schema, e.default_version, \
@@ -215,25 +216,15 @@ impl Call<'_> {
             "import_map_path": given.or(found),
             "verify_jwt": self.arguments.get("verify_jwt").and_then(Value::as_bool).unwrap_or(true),
         });
-        let boundary = format!("basalt-{}", Uuid::new_v4().simple());
-        let mut body = format!(
-            "--{boundary}\r\nContent-Disposition: form-data; name=\"metadata\"\r\n\r\n{metadata}\r\n"
-        );
-        for file in &files {
-            let path = file["name"].as_str().unwrap_or_default().replace(['"', '\r', '\n'], "_");
-            let content = file["content"].as_str().unwrap_or_default();
-            body.push_str(&format!(
-                "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{path}\"\r\n\r\n{content}\r\n"
-            ));
-        }
-        body.push_str(&format!("--{boundary}--\r\n"));
+        let sent = files.iter().map(|file| {
+            let text = |name: &str| file[name].as_str().unwrap_or_default();
+            (text("name"), text("content").as_bytes())
+        });
+        let (content_type, body) = multipart::write(&metadata, sent);
         let uri = self.path(&format!("/functions/deploy?slug={}", encoded(name)))?;
         let uri = uri.parse().map_err(|_| "Failed to deploy Edge Function".to_owned())?;
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(uri)
-            .header(CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
-            .body(body);
+        let request =
+            Request::builder().method(Method::POST).uri(uri).header(CONTENT_TYPE, content_type).body(body);
         let (status, bytes) = self.answers.requests.exchange(&self.scope.operator, request).await?;
         let value: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         match status.is_success() {

@@ -75,8 +75,8 @@ pub(crate) async fn create(
     Ok(Changes::new().and(&sql, parameters).commit(database).await?.into_iter().next())
 }
 
-/// Changes the name or the description of a key; what is `None` stays, `Some(None)` removes a description. `None` is also returned if there is no such key,
-/// or another one has that name.
+/// Changes the name or the description of a key, and returns it; `None` if there is no such key, or another one has that
+/// name. What is `None` stays; `Some(None)` removes a description.
 pub(crate) async fn update(
     database: &Database,
     project: &str,

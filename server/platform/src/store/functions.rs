@@ -38,6 +38,19 @@ pub(crate) struct VersionFields {
     pub(crate) static_patterns: Vec<String>,
 }
 
+impl FunctionRow {
+    /// Returns what the version consists of, besides its files.
+    pub(crate) fn fields(&self) -> VersionFields {
+        VersionFields {
+            name: self.name.clone(),
+            verify_jwt: self.verify_jwt,
+            entrypoint_path: self.entrypoint_path.clone(),
+            import_map_path: self.import_map_path.clone(),
+            static_patterns: self.static_patterns.clone(),
+        }
+    }
+}
+
 const COLUMNS: &str = "pg_catalog.json_build_object('id', f.id, 'slug', f.slug, 'name', v.name, \
      'version', v.version, 'created_at', (extract(epoch from f.created_at) * 1000)::bigint, \
      'updated_at', (extract(epoch from f.updated_at) * 1000)::bigint, 'verify_jwt', v.verify_jwt, \
@@ -72,7 +85,7 @@ pub(crate) async fn find(
 }
 
 /// A file: its path, and its content.
-pub(crate) type File = (String, Vec<u8>);
+pub(crate) type File = (String, bytes::Bytes);
 
 /// Returns the files of a version, by their paths, and its lock.
 pub(crate) async fn files(
@@ -97,7 +110,7 @@ pub(crate) async fn files(
     let decode = |row: Row| {
         let content = data_encoding::BASE64.decode(row.content.as_bytes());
         let content = content.map_err(|error| Error::Internal(format!("the file {}: {error}", row.path)))?;
-        Ok((row.path, content))
+        Ok((row.path, content.into()))
     };
     Ok((rows.into_iter().map(decode).collect::<Result<_, Error>>()?, lock.flatten()))
 }
@@ -121,7 +134,7 @@ pub(crate) async fn keep(
     database: &Database,
     (function, version): (Uuid, i32),
     fields: &VersionFields,
-    files: &[(String, bytes::Bytes)],
+    files: &[File],
     lock: Option<&str>,
     digest: &str,
 ) -> Result<(), Error> {

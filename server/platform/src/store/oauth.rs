@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::{Changes, bytes, document_of, json, optional};
 use crate::Error;
+use crate::console::array_of;
 
 /// The most clients that are kept. Anybody can register clients, so a new one pushes out the one that was used least
 /// recently of those that no operator has granted anything.
@@ -57,7 +58,7 @@ pub(crate) async fn grant(database: &Database, code: &[u8], grant: &Grant) -> Re
     let sql = "insert into basalt_platform.oauth_grants (hash, client, redirect_uri, challenge, scopes, parent) \
                values ($1::bytea, $2, $3, $4, $5::text[], $6::uuid)";
     let parent = grant.parent.to_string();
-    let scopes = super::array(grant.scopes.as_deref());
+    let scopes = grant.scopes.as_deref().map(array_of);
     let parameters = vec![
         bytes(code),
         text(&grant.client),
@@ -94,7 +95,7 @@ pub(crate) async fn issue(
                values ($1, $2::bytea, $3, $4::text[], now() + interval '1 hour', $5, $6::uuid, $7::bytea, \
                  now() + interval '30 days', $8::bytea) returning 'null'";
     let parent = grant.parent.to_string();
-    let scopes = super::array(grant.scopes.as_deref());
+    let scopes = grant.scopes.as_deref().map(array_of);
     let parameters = vec![
         text(name),
         bytes(hash),

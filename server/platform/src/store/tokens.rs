@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::{Changes, bytes, document_of, documents, json, optional};
 use crate::Error;
+use crate::console::array_of;
 
 /// A token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -70,7 +71,7 @@ pub(crate) async fn create(
         "insert into basalt_platform.access_tokens (name, hash, hint, scopes, expires_at) \
          values ($1, $2::bytea, $3, $4::text[], now() + $5::interval) returning {COLUMNS}"
     );
-    let scopes = super::array(scopes);
+    let scopes = scopes.map(array_of);
     let parameters =
         vec![text(name), bytes(hash), text(hint), optional(scopes.as_deref()), optional(lifetime)];
     Ok(Changes::new().and(&sql, parameters).commit(database).await?.into_iter().next())
