@@ -30,7 +30,9 @@ impl Context {
         Self {
             access_keys: AccessKeys::of(&settings, &keys),
             store: handles.store(&settings),
-            renderer: blobs.pictures.map(|pictures| Renderer::new(&settings, backend, pictures)),
+            renderer: settings
+                .image_transformation
+                .then(|| Renderer::new(&settings, backend, blobs.pictures)),
             vectors: Vectors {
                 rows,
                 are_available: vectors_are_available,

@@ -66,21 +66,19 @@ impl Handles {
         registry.register("read_bytes", "Bytes of objects that were read for clients", read.clone());
         registry.register("written_bytes", "Bytes that were written to the store", written.clone());
         registry.register("uploads_under_way", "Objects that are being written", uploads.clone());
-        if let Some(pictures) = &self.blobs.pictures {
-            let help = "Pictures that were rendered, or refused, and not found in the cache";
-            registry.register("renderings", help, pictures.renderings().0.clone());
-            let pictures = pictures.clone();
-            registry.register_collector(telemetry::collector(move |encoder| {
-                let (busy, waiting) = pictures.load();
-                let help = "Pictures that are being rendered";
-                write_metric(encoder, "renderings_under_way", help, &gauge_of(busy))?;
-                write_metric(
-                    encoder,
-                    "renderings_waiting",
-                    "Pictures that wait to be rendered",
-                    &gauge_of(waiting),
-                )
-            }));
-        }
+        let pictures = self.blobs.pictures.clone();
+        let help = "Pictures that were rendered, or refused, and not found in the cache";
+        registry.register("renderings", help, pictures.renderings().0.clone());
+        registry.register_collector(telemetry::collector(move |encoder| {
+            let (busy, waiting) = pictures.load();
+            let help = "Pictures that are being rendered";
+            write_metric(encoder, "renderings_under_way", help, &gauge_of(busy))?;
+            write_metric(
+                encoder,
+                "renderings_waiting",
+                "Pictures that wait to be rendered",
+                &gauge_of(waiting),
+            )
+        }));
     }
 }

@@ -58,11 +58,8 @@ impl std::fmt::Debug for Pictures {
 }
 
 impl Pictures {
-    /// Returns the pictures of the folder that `settings` name; `None` if the settings switch rendering off.
-    pub(crate) fn open(settings: &Settings) -> Option<Self> {
-        if !settings.image_transformation {
-            return None;
-        }
+    /// Returns the pictures of the folder that `settings` name. Nothing is read or made until one is rendered.
+    pub(crate) fn open(settings: &Settings) -> Self {
         let folder = match settings.image_cache_path.as_os_str().is_empty() {
             true => settings.path.parent().unwrap_or(Path::new(".")).join("rendered"),
             false => settings.image_cache_path.clone(),
@@ -71,12 +68,12 @@ impl Pictures {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             workers => workers as usize,
         };
-        Some(Self {
+        Self {
             cache: Arc::new(Cache::new(folder, settings.image_cache_size.0)),
             jobs: Arc::new(SharedJobs::new()),
             workers: Arc::new(Workers::new(workers, settings.image_queue_size as usize)),
             renderings: Renderings::new(),
-        })
+        }
     }
 
     /// Returns how many pictures are rendered now, and how many wait for it.

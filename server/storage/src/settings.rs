@@ -155,12 +155,11 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
 
 /// The variables of settings that have an effect only when the server is started anew, besides those of the S3 store:
 /// what was opened with them holds objects, caches and permits.
-const FIXED: [&str; 9] = [
+const FIXED: [&str; 8] = [
     "STORAGE_BACKEND",
     "STORAGE_FILE_BACKEND_PATH",
     "BASALT_STORAGE_MAX_UPLOADS",
     "BASALT_STORAGE_MAX_DOWNLOADS",
-    "IMAGE_TRANSFORMATION_ENABLED",
     "IMGPROXY_WORKERS",
     "IMGPROXY_REQUESTS_QUEUE_SIZE",
     "BASALT_IMAGE_CACHE_PATH",
@@ -212,11 +211,11 @@ mod tests {
         new.image_timeout = Duration::from_secs(1);
         new.s3_enabled = false;
         new.vectors_enabled = false;
+        new.image_transformation = false;
         assert!(settings_that_need_a_restart(&old, &new).is_empty());
         new.backend = BackendKind::S3;
         new.path = PathBuf::from("elsewhere");
         new.max_uploads += 1;
-        new.image_transformation = false;
         new.image_workers = 3;
         new.s3.bucket = "objects".to_owned();
         new.s3.secret_access_key = "another".to_owned().into();
@@ -226,7 +225,6 @@ mod tests {
                 "STORAGE_BACKEND",
                 "STORAGE_FILE_BACKEND_PATH",
                 "basalt.storage.max_uploads",
-                "storage.image_transformation.enabled",
                 "IMGPROXY_WORKERS",
                 "STORAGE_S3_BUCKET",
                 "AWS_SECRET_ACCESS_KEY",

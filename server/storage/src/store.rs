@@ -87,8 +87,7 @@ impl Rows {
 #[derive(Debug, Clone)]
 pub(crate) struct Blobs {
     pub(crate) backend: Backend,
-    /// `None` if pictures are not rendered.
-    pub(crate) pictures: Option<Pictures>,
+    pub(crate) pictures: Pictures,
     /// A permit for each upload whose bytes are being received.
     pub(crate) uploads: FairSemaphore,
 }
@@ -100,9 +99,7 @@ impl Blobs {
             if let Err(error) = self.backend.remove(*version).await {
                 tracing::warn!(%version, %error, "bytes that no object needs could not be removed");
             }
-            if let Some(pictures) = &self.pictures {
-                pictures.forget(*version).await;
-            }
+            self.pictures.forget(*version).await;
         }
     }
 
