@@ -224,6 +224,68 @@ describe('the CLI', () => {
     expect(said).toMatch(/api\.max_rows[^]*17/)
   })
 
+  test('pushes the settings of a new project, and changes of them', async () => {
+    await supabase('init', '--force')
+    const plain = await read('config.toml')
+    await supabase('config', 'push', '--remote', '--yes')
+    const changed = plain
+      .replace('max_rows = 1000', 'max_rows = 17')
+      .replace('enable_signup = true', 'enable_signup = false')
+      .replace('file_size_limit = "50MiB"', 'file_size_limit = "1MiB"').concat(`
+[auth.external.github]
+enabled = true
+client_id = "an-id"
+secret = "a-secret"
+[auth.email.smtp]
+enabled = true
+host = "smtp.example.com"
+port = 587
+user = "user"
+pass = "a-password"
+admin_email = "admin@example.com"
+sender_name = "Admin"
+[auth.email.template.invite]
+subject = "Come in"
+content_path = "./supabase/templates/invite.html"
+`)
+    await write({
+      'config.toml': changed,
+      'templates/invite.html': '<p>{{ .ConfirmationURL }}</p>',
+    })
+    await supabase('config', 'push', '--remote', '--yes')
+    expect(await get('/postgrest')).toMatchObject({ max_rows: 17 })
+    expect(await get('/config/storage')).toMatchObject({ fileSizeLimit: 1024 * 1024 })
+    expect(await get('/config/auth')).toMatchObject({
+      disable_signup: true,
+      external_github_client_id: 'an-id',
+      mailer_templates_invite_content: '<p>{{ .ConfirmationURL }}</p>',
+      smtp_host: 'smtp.example.com',
+    })
+    const { anonKey, url } = server.access
+    const refused = await fetch(`${url}/auth/v1/signup`, {
+      method: 'POST',
+      headers: { apikey: anonKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email: 'a@example.com', password: 'a good password' }),
+    })
+    expect(await refused.json()).toMatchObject({ error_code: 'signup_disabled' })
+
+    // There is nothing left to do.
+    const again = await supabase('config', 'push', '--remote', '--yes')
+    for (const service of ['API', 'DB', 'Storage'])
+      expect(again).toContain(`Remote ${service} config is up to date.`)
+    expect(again).not.toContain('Would update')
+    const said = await supabase('config', 'diff', '--remote')
+    expect(said).not.toMatch(/^(api|auth|storage)\S* \[update\]/m)
+
+    await write({ 'config.toml': plain })
+    await supabase('config', 'pull', '--remote', '--yes', '--force')
+    const pulled = await read('config.toml')
+    expect(pulled).toContain('max_rows = 17')
+    expect(pulled).toContain('file_size_limit = "1MiB"')
+    expect(await basalt('settings', 'list')).toMatch(/^auth\.email\.smtp\.pass = \(secret\)/m)
+    await basalt('settings', 'reset', '--all')
+  })
+
   test('works on the database by its URL', async () => {
     const { DB_URL = '' } = await server.status()
     const remote = `--remote=${DB_URL}`

@@ -124,7 +124,7 @@ impl Providers {
             token_url: provider.token.below(&settings.url),
             scopes,
             authentication: provider.authentication,
-            reach: Reach::Anywhere,
+            reach: settings.reach(),
         };
         Ok(Connection {
             name: provider.name.to_owned(),
@@ -231,20 +231,21 @@ impl Providers {
                 for path in paths {
                     let add = |request| connection.add_extra(extra, request, &tokens.access);
                     let url = format!("{base}{path}");
-                    documents.push(self.document(&url, Reach::Anywhere, &tokens.access, add).await?);
+                    documents.push(self.document(&url, connection.client.reach, &tokens.access, add).await?);
                 }
                 read(&documents, mapping)
             }
             Source::IdToken { fallback: Some((endpoint, mapping)), .. } if tokens.id.is_empty() => {
                 let address = endpoint.below(url);
-                let document =
-                    self.document(&address, Reach::Anywhere, &tokens.access, |request| request).await?;
+                let reach = connection.client.reach;
+                let document = self.document(&address, reach, &tokens.access, |request| request).await?;
                 let documents = [document];
                 mapping(&Documents { issuer: &address, documents: &documents })
                     .map_err(ProviderError::Unexpected)
             }
             Source::IdToken { issuer, format, .. } => {
                 let address = issuer_address(provider, issuer, url, &tokens.id)?;
+                let address = IssuerAddress { reach: connection.client.reach, ..address };
                 let token = self.issuers.verify(&address, &tokens.id).await?;
                 if !token.audiences().contains(&connection.client.id) {
                     let reason = "the ID token is not for this client";

@@ -218,6 +218,15 @@ fn named<T: Value>(
     reader.get(&format!("{table}.{name}.{part}"), &[&variable])
 }
 
+/// Checks that an address which was set over the platform interface comes with a secret of its own: otherwise whoever
+/// changes the address would be sent the operator's.
+fn own_secret(reader: &Reader<'_>, address: &str, key: &str, secret: &Secret) -> Result<(), Invalid> {
+    match reader.is_managed(address) && !reader.is_managed(key) && !secret.is_empty() {
+        true => Err(Invalid::new(key, &format!("a value of its own beside that of {address}"), &"none")),
+        false => Ok(()),
+    }
+}
+
 /// Checks the number of digits of a code. If it is not between six and ten, upstream uses six; here it is an error.
 fn otp_length(length: usize) -> Result<usize, &'static str> {
     if (6..=10).contains(&length) { Ok(length) } else { Err("a number of digits from 6 to 10") }

@@ -11,6 +11,7 @@ mod gen_types;
 mod gotrue;
 mod init;
 mod keys;
+mod managed;
 mod migrate;
 mod migration;
 mod postgrest;
@@ -25,7 +26,7 @@ mod token;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use settings::Variables;
+use settings::{Managed, Variables};
 
 use crate::error::Error;
 use crate::instance::Instance;
@@ -44,8 +45,8 @@ const NO_PROJECT: &str =
 /// (a folder `supabase` with `config.toml`, `migrations` and `seed.sql`) or a folder with a `config.toml` of its own;
 /// without either, a bare backend is served. All of Basalt's data is in `.basalt` in that folder.
 ///
-/// Settings come from flags, then the environment (and `.env`), then `config.toml`, then defaults. Variables have
-/// their names of upstream: DATABASE_URL, JWT_SECRET, ANON_KEY, PGRST_*, GOTRUE_* and so on.
+/// Settings come from flags, then the environment (and `.env`), then changes over the platform interface, then
+/// `config.toml`, then defaults. Variables have their names of upstream: DATABASE_URL, JWT_SECRET, ANON_KEY, PGRST_*, GOTRUE_* and so on.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -118,6 +119,11 @@ enum Command {
     /// prints what makes them find this server.
     #[command(subcommand)]
     Token(token::Arguments),
+    /// List and reset the settings that were changed over the platform interface
+    ///
+    /// They take precedence over config.toml. A server that runs takes part in a reset at once.
+    #[command(subcommand)]
+    Settings(managed::Arguments),
     /// Show what could be wrong with the database and the settings: security and performance
     ///
     /// The lints have the names of Supabase's, and need no running server.
@@ -214,6 +220,7 @@ impl Arguments {
             Command::Keys(arguments) => keys::run(&load(&invocation)?, &arguments),
             Command::Status(arguments) => block_on(status::run(Settings::load(&invocation)?, arguments)),
             Command::Token(arguments) => block_on(token::run(load(&invocation)?, arguments)),
+            Command::Settings(arguments) => block_on(managed::run(load(&invocation)?, arguments)),
             Command::Advisors(arguments) => block_on(advisors::run(load(&invocation)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&invocation)?)),
             Command::Storage(arguments) => block_on(storage::run(&load(&invocation)?, &arguments)),
@@ -227,7 +234,12 @@ impl Arguments {
 
 /// Reads the settings and logs their warnings.
 fn load(invocation: &Invocation) -> Result<Settings, Error> {
-    let settings = Settings::load(invocation)?;
+    load_with(invocation, &Managed::new())
+}
+
+/// Does what [`load`] does, with settings that were changed over the platform interface.
+fn load_with(invocation: &Invocation, managed: &Managed) -> Result<Settings, Error> {
+    let settings = Settings::load_with(invocation, managed)?;
     logging::log_warnings(&settings.warnings);
     Ok(settings)
 }

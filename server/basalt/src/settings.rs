@@ -1,5 +1,5 @@
-//! All settings of a start: from flags, the environment, the project's `config.toml` and defaults, in this order of
-//! precedence.
+//! All settings of a start: from flags, the environment, what was changed over the platform interface, the project's
+//! `config.toml` and defaults, in this order of precedence.
 //!
 //! Names are upstream's: `config.toml` has the Supabase CLI's keys, variables have the names of the upstream services.
 //! Settings that only Basalt has are in the table `[basalt]` and in variables that begin with `BASALT_`.
@@ -29,7 +29,7 @@ use postgres::conninfo::Conninfo;
 pub(crate) use postgrest::PostgrestSettings;
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
-use settings::{Environment, Invalid, Reader, Value, Variables};
+use settings::{Environment, Invalid, Managed, Reader, Value, Variables};
 use storage::BucketDefinition;
 
 use crate::instance::Instance;
@@ -253,22 +253,28 @@ impl Settings {
     ///
     /// Errors: [`Invalid`] with the name of the first invalid setting.
     pub(crate) fn load(invocation: &Invocation) -> Result<Self, Invalid> {
+        Self::load_with(invocation, &Managed::new())
+    }
+
+    /// Does what [`Self::load`] does, with `managed` settings, which take precedence over those of `config.toml`.
+    pub(crate) fn load_with(invocation: &Invocation, managed: &Managed) -> Result<Self, Invalid> {
         let variable = invocation.variables.get("BASALT_PROJECT").map(PathBuf::from);
         let folder = invocation.project.clone().or(variable);
         let project = Project::locate(folder.as_deref().unwrap_or(Path::new(".")), folder.is_some())?;
         let folders = [project.root.as_path(), project.base.as_path()];
         let environment = Environment::load(invocation.variables.clone(), folders)?;
-        Self::read(invocation, project, &environment)
+        Self::read(invocation, project, &environment, managed)
     }
 
-    /// Reads the settings of `project` in `environment`; see [`Self::load`].
+    /// Reads the settings of `project` in `environment`; see [`Self::load_with`].
     pub(crate) fn read(
         invocation: &Invocation,
         project: Project,
         environment: &Environment,
+        managed: &Managed,
     ) -> Result<Self, Invalid> {
         let config = earlier_names::replaced(project.config.clone());
-        let mut reader = Reader::new(environment, &config, known::KNOWN);
+        let mut reader = Reader::new(environment, &config, known::KNOWN).with_managed(managed);
         let mut server: Server = reader.read()?;
         server.host = invocation.host.unwrap_or(server.host);
         server.port = invocation.port.unwrap_or(server.port);

@@ -57,6 +57,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0035_published_messages.sql",
     "0036_visible_rows.sql",
     "0037_management.sql",
+    "0038_managed_settings.sql",
 ];
 
 impl PlatformFile {

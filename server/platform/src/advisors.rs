@@ -8,8 +8,8 @@ mod auth;
 use postgres::{Database, Transaction, text};
 use serde_json::Value;
 
+use crate::managed::{Section, ServiceConfig};
 use crate::parts::assembled;
-use crate::settings::ServiceConfig;
 
 /// How long all lints together may take.
 const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
@@ -82,8 +82,8 @@ pub async fn advise(
     category: Category,
     config: &ServiceConfig,
 ) -> Result<Vec<Value>, postgres::Error> {
-    let auth = &config.auth;
-    let schemas = config.rest.get("db_schema").and_then(Value::as_str).unwrap_or("public");
+    let (auth, rest) = (config.values(Section::Auth), config.values(Section::Rest));
+    let schemas = rest.get("db_schema").and_then(Value::as_str).unwrap_or("public");
     let is_on = auth.get("external_anonymous_users_enabled").and_then(Value::as_bool) == Some(true);
     let statements = LINTS.iter().filter(|(name, _)| is_on || *name != ANONYMOUS);
     let parts: Vec<String> = statements.map(|(_, sql)| format!("({}\n)", assembled(sql, &PARTS))).collect();
@@ -100,7 +100,7 @@ pub async fn advise(
     let reply = database.run(&transaction).await?;
     let mut found = Vec::new();
     if category == Category::Security {
-        found.extend(auth::advise(auth));
+        found.extend(auth::advise(&auth));
     }
     for row in reply.rows() {
         let read = serde_json::from_slice(row.get(0).unwrap_or_default());

@@ -66,6 +66,14 @@ impl Error {
         }
     }
 
+    /// Returns the sentence for an operator at the server itself.
+    pub(crate) fn described(self) -> String {
+        match self {
+            Self::Database(error) => error.to_string(),
+            other => other.message().into_owned(),
+        }
+    }
+
     /// Logs what the caller is not told.
     fn log(&self) {
         match self {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use futures_util::future::BoxFuture;
 use postgres::Database;
+use settings::Managed;
 use tokens::{ApiKeyKind, Keys};
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +17,7 @@ use crate::access::Failures;
 use crate::console::Console;
 use crate::deployments::Deployments;
 use crate::gate::{DatabaseGate, GateRules};
+use crate::managed::{Configurable, ServiceConfig};
 use crate::project::Project;
 use crate::runtime::FunctionRuntime;
 use crate::seal::Seal;
@@ -47,6 +49,10 @@ pub struct Parts {
     pub functions: Option<(Arc<dyn FunctionRuntime>, PathBuf)>,
     /// What decides who may connect to the database from other machines; `None` if nobody may.
     pub gate: Option<Arc<dyn DatabaseGate>>,
+    /// What is made of the settings; `None` if they cannot be changed while the server runs.
+    pub server: Option<Arc<dyn Configurable>>,
+    /// The managed settings that it was made of.
+    pub managed: Managed,
     /// Asks all services how they are.
     pub health: Health,
 }
@@ -67,6 +73,9 @@ pub(crate) struct Inner {
     pub(crate) failures: Failures,
     pub(crate) gate: Option<Arc<dyn DatabaseGate>>,
     pub(crate) health: Health,
+    pub(crate) server: Option<Arc<dyn Configurable>>,
+    /// The managed settings that were used last, or that could not be used. Held while they are changed.
+    pub(crate) managed: tokio::sync::Mutex<Managed>,
     /// Held while a migration is applied or recorded, so that the next request sees its key and its version.
     pub(crate) migrating: tokio::sync::Mutex<()>,
     runtime: Option<Arc<dyn FunctionRuntime>>,
@@ -83,12 +92,8 @@ impl Handles {
         {
             return Err(format!("basalt.platform.ref: expected 20 lowercase letters, found {wrong:?}"));
         }
-        let Parts { store, project, reader, keys, functions, gate, health } = parts;
-        let describe = |error: Error| match error {
-            Error::Database(error) => error.to_string(),
-            other => other.message().into_owned(),
-        };
-        let identity = Project::load(&store, &keys, settings).await.map_err(describe)?;
+        let Parts { store, project, reader, keys, functions, gate, server, managed, health } = parts;
+        let identity = Project::load(&store, &keys, settings).await.map_err(Error::described)?;
         let runtime = functions.as_ref().map(|(runtime, _)| Arc::clone(runtime));
         let deployments = functions.map(|(runtime, folder)| Deployments::new(store.clone(), runtime, folder));
         let inner = Inner {
@@ -105,11 +110,13 @@ impl Handles {
             runtime,
             gate,
             health,
+            server,
+            managed: tokio::sync::Mutex::new(managed),
             migrating: tokio::sync::Mutex::default(),
         };
-        inner.refresh().await.map_err(describe)?;
+        inner.refresh().await.map_err(Error::described)?;
         if let Some(deployments) = &inner.deployments {
-            deployments.load(&inner.project.reference()).await.map_err(describe)?;
+            deployments.load(&inner.project.reference()).await.map_err(Error::described)?;
         }
         Ok(Self(Arc::new(inner)))
     }
@@ -145,13 +152,39 @@ impl Inner {
     /// Reads again what may have changed, and puts it in force on this node.
     pub(crate) async fn follow(&self) -> Result<(), Error> {
         self.refresh().await?;
+        self.follow_settings().await?;
         match &self.deployments {
             Some(deployments) => deployments.follow(&self.project.reference()).await,
             None => Ok(()),
         }
     }
 
-    /// Does what [`Self::follow`] does, except for functions.
+    /// Uses the managed settings if they have changed.
+    async fn follow_settings(&self) -> Result<(), Error> {
+        let Some(server) = &self.server else { return Ok(()) };
+        let mut used = self.managed.lock().await;
+        let found = store::settings::read(&self.store, &self.seal).await?.settings;
+        if found != *used {
+            // What cannot be used here stays unused until it changes again; the server has said why.
+            let _ = self.use_settings(server, &mut used, found).await;
+        }
+        Ok(())
+    }
+
+    /// Uses managed settings in place of those that are `used`, and returns what the settings are then.
+    ///
+    /// Errors: a sentence about a setting that is not valid.
+    pub(crate) async fn use_settings(
+        &self,
+        server: &Arc<dyn Configurable>,
+        used: &mut Managed,
+        settings: Managed,
+    ) -> Result<ServiceConfig, String> {
+        used.clone_from(&settings);
+        server.apply(settings).await
+    }
+
+    /// Does what [`Self::follow`] does, except for functions and settings.
     pub(crate) async fn refresh(&self) -> Result<(), Error> {
         let project = self.project.reference();
         self.has_token.store(store::tokens::exist(&self.store).await?, Ordering::Relaxed);

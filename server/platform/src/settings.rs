@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value};
+use crate::managed::ServiceConfig;
 
 settings::words! {
     /// Where the platform interface can be reached.
@@ -55,19 +55,6 @@ settings::settings! {
         /// What the other services' settings are, by the section of the interface.
         pub config: ServiceConfig = ServiceConfig::default(),
     }
-}
-
-/// The settings of the other services, in the names of the platform interface.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ServiceConfig {
-    /// `postgrest`.
-    pub rest: Map<String, Value>,
-    /// `config/auth`: names of GoTrue's variables, without the prefix.
-    pub auth: Map<String, Value>,
-    /// `config/storage`.
-    pub storage: Map<String, Value>,
-    /// `config/realtime`.
-    pub realtime: Map<String, Value>,
 }
 
 impl Settings {

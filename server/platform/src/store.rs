@@ -8,6 +8,7 @@ pub(crate) mod network;
 pub(crate) mod oauth;
 pub(crate) mod projects;
 pub(crate) mod secrets;
+pub(crate) mod settings;
 pub(crate) mod tokens;
 
 use std::time::Duration;

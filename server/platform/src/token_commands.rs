@@ -36,29 +36,22 @@ pub async fn create_token(
         {
             Err("--expires: expected a time such as \"30 days\" or \"12 hours\"".to_owned())
         }
-        Err(error) => Err(describe(error)),
+        Err(error) => Err(error.described()),
     }
 }
 
 /// Returns all access tokens, oldest first. Errors: those of the database, as a sentence.
 pub async fn list_tokens(database: &Database) -> Result<Vec<AccessToken>, String> {
-    tokens::list(database).await.map_err(describe)
+    tokens::list(database).await.map_err(Error::described)
 }
 
 /// Revokes the tokens whose id, name or beginning is `which`, and returns them. Errors: those of the database, as a
 /// sentence.
 pub async fn revoke_tokens(database: &Database, which: &str) -> Result<Vec<AccessToken>, String> {
-    tokens::revoke(database, which).await.map_err(describe)
+    tokens::revoke(database, which).await.map_err(Error::described)
 }
 
 /// Returns what a token may do, in the words that [`create_token`] takes.
 pub fn scopes_of(token: &AccessToken) -> String {
     token.scopes.as_ref().map_or_else(|| "everything".to_owned(), |names| access::scope_words(names))
-}
-
-fn describe(error: Error) -> String {
-    match error {
-        Error::Database(error) => error.to_string(),
-        other => other.message().into_owned(),
-    }
 }

@@ -1,11 +1,11 @@
-//! Reads settings: the environment first, then `config.toml`, and remembers which keys were read.
+//! Reads settings: the environment first, then what is managed, then `config.toml`, and remembers which keys were read.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::environment::file_variable;
-use crate::{Environment, Invalid, KnownKeys, RawValue, Setting, Table, Value};
+use crate::{Environment, Invalid, KnownKeys, Managed, RawValue, Setting, Table, Value};
 
 /// How many letters of an unknown name may be wrong, missing or swapped in comparison with the known one that is
 /// suggested: one for every four letters of its last part, up to this number.
@@ -14,6 +14,10 @@ const MAX_MISTAKES: usize = 3;
 /// Reads the settings of one project.
 pub struct Reader<'a> {
     environment: &'a Environment,
+    /// What was changed while the server ran; `None` if there can be nothing of the kind.
+    pub(crate) managed: Option<&'a Managed>,
+    /// The managed settings that a variable has overruled, each with that variable.
+    pub(crate) overruled: BTreeMap<String, String>,
     config: &'a toml::Table,
     known: &'a [KnownKeys],
     read_keys: BTreeSet<String>,
@@ -37,6 +41,8 @@ impl<'a> Reader<'a> {
     pub fn new(environment: &'a Environment, config: &'a toml::Table, known: &'a [KnownKeys]) -> Self {
         Self {
             environment,
+            managed: None,
+            overruled: BTreeMap::new(),
             config,
             known,
             read_keys: BTreeSet::new(),
@@ -136,9 +142,15 @@ impl<'a> Reader<'a> {
         self.read_keys.insert(key.clone());
         for name in names {
             if let Some(text) = self.text(name)? {
+                self.note_overruled(&key, names, name);
                 let read = read(RawValue::Text(&text));
                 return read.map_err(|expected| Invalid::of_value(name, expected, &quoted(&text)));
             }
+        }
+        if let Some((name, text)) = self.managed(&key, names) {
+            let text = text.expose();
+            let read = read(RawValue::Text(text));
+            return read.map_err(|expected| Invalid::of_value(name, expected, &quoted(text)));
         }
         let Some(value) = find(self.config, path) else { return Ok(()) };
         let Some(value) = self.substituted(path, &key, value)? else { return Ok(()) };

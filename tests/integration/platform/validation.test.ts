@@ -128,14 +128,10 @@ interface Operation {
 const operations = document.operations as Record<string, Operation>
 const schemas = document.schemas as unknown as Record<string, Schema>
 
-/** Operations that a server which is configured in its files refuses. */
+/** Operations that a server which is one project, with a Postgres of its own, refuses. */
 const REFUSED = [
   'post /v1/projects',
   'post /v1/projects/{ref}/branches',
-  'patch /v1/projects/{ref}/postgrest',
-  'patch /v1/projects/{ref}/config/auth',
-  'patch /v1/projects/{ref}/config/storage',
-  'patch /v1/projects/{ref}/config/realtime',
   'patch /v1/projects/{ref}/config/database/pooler',
   'put /v1/projects/{ref}/config/database/postgres',
 ]
@@ -419,7 +415,36 @@ describe.skipIf(inject('own') === null)(
       })
     })
 
-    test('refusals of what is set in files', async () => {
+    test('changes of settings', async () => {
+      await ask('patch /v1/projects/{ref}/postgrest', { json: { max_rows: 100 } })
+      await ask('patch /v1/projects/{ref}/config/auth', {
+        json: {
+          smtp_host: 'smtp.example.com',
+          smtp_port: '465',
+          smtp_user: 'user',
+          smtp_pass: 'password',
+          smtp_admin_email: 'admin@example.com',
+          external_github_enabled: true,
+          external_github_client_id: 'id',
+          external_github_secret: 'secret',
+          sms_test_otp: '4152127777=123456',
+          sms_test_otp_valid_until: '2040-01-31T12:00:00.5Z',
+          sessions_timebox: 24,
+          password_required_characters:
+            'abcdefghijklmnopqrstuvwxyz:ABCDEFGHIJKLMNOPQRSTUVWXYZ:0123456789',
+        },
+      })
+      await ask('get /v1/projects/{ref}/config/auth')
+      await ask('patch /v1/projects/{ref}/config/storage', { json: { fileSizeLimit: 1_000_000 } })
+      await ask('patch /v1/projects/{ref}/config/realtime', {
+        json: { max_channels_per_client: 7 },
+      })
+      expect(await ask('get /v1/projects/{ref}/config/realtime')).toMatchObject({
+        max_channels_per_client: 7,
+      })
+    })
+
+    test('refusals', async () => {
       for (const operation of REFUSED) {
         const [method = '', path = ''] = operation.split(' ')
         const place = path.replace('{ref}', platform.ref)

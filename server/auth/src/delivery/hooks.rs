@@ -18,7 +18,7 @@ use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use self::http::HookTimeouts;
-use crate::http_client::HttpClient;
+use crate::http_client::{HttpClient, check_public};
 use crate::store::model::client::Client;
 use crate::store::model::user::User;
 use crate::{Code, Error, Hook, HookName, HookSettings};
@@ -255,6 +255,9 @@ fn check(hook: &Hook) -> Result<(), String> {
         return function::name(&hook.uri).map(drop).ok_or_else(|| EXPECTED.to_owned());
     }
     let url = url::Url::parse(&hook.uri).map_err(|error| format!("{EXPECTED}: {error}"))?;
+    if hook.is_public {
+        check_public(&url)?;
+    }
     let is_local =
         matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]" | "host.docker.internal"));
     if url.scheme() != "https" && !(url.scheme() == "http" && is_local) {

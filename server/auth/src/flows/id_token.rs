@@ -192,6 +192,7 @@ async fn accept(context: &Context<'_, ProviderSignIns>, input: &IdTokenInput) ->
         provider: name.to_owned(),
         address: IssuerAddress {
             any_name: name == "apple",
+            reach: provider.reach(),
             ..IssuerAddress::trusted(&configured_issuer(issuer, provider))
         },
         format,

@@ -26,12 +26,15 @@ use ::settings::{Invalid, Reader, Secret};
 }
 
 /// A hook that is switched on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Hook {
     /// `https://…`, `http://…` on this machine, or `pg-functions://<any>/<schema>/<function>`.
     pub uri: String,
     /// Secrets that sign calls over HTTP, `v1,whsec_<base64>` each.
     pub secrets: Vec<Secret>,
+    /// Whether a URL leads to public addresses only: it was set over the platform interface, whose callers get no way
+    /// into the network that this server stands in.
+    pub is_public: bool,
 }
 
 /// The hooks that are switched on.
@@ -67,7 +70,8 @@ impl HookSettings {
             };
             let uri = uri.ok_or_else(missing)?;
             let secrets = secrets.split('|').filter(|secret| !secret.is_empty()).map(Secret::from).collect();
-            hooks.0.insert(name, Hook { uri, secrets });
+            let is_public = reader.is_managed(&key);
+            hooks.0.insert(name, Hook { uri, secrets, is_public });
         }
         Ok(hooks)
     }

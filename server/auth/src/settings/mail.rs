@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::settings::{Invalid, Reader, Secret, Value};
+use gotemplate::{Format, Template};
 
-use super::{SettingsContext, otp_length};
+use super::{SettingsContext, otp_length, own_secret};
 
 ::settings::words! {
     /// The kinds of mails, by their lowercase names in upstream's settings. The first six contain a code, the others
@@ -63,7 +64,7 @@ impl MailKind {
     }
 
     /// Returns whether the mail reports a change and carries no code.
-    pub(crate) const fn is_notification(self) -> bool {
+    pub const fn is_notification(self) -> bool {
         !matches!(
             self,
             Self::Confirmation
@@ -120,6 +121,8 @@ impl MailKind {
         pub subjects: BTreeMap<MailKind, String> = BTreeMap::new(),
         /// Templates that replace the built-in ones: URLs, paths below the site's URL, or files after `file:`.
         pub templates: BTreeMap<MailKind, String> = BTreeMap::new(),
+        /// Templates that replace the built-in ones and those of [`templates`](Self::templates), as they are.
+        pub contents: BTreeMap<MailKind, String> = BTreeMap::new(),
         /// The paths of links, by kind. The default is `/verify` below the external URL.
         pub url_paths: BTreeMap<MailKind, String> = BTreeMap::new(),
         /// The kinds of notifications that are sent.
@@ -177,9 +180,18 @@ impl MailSettings {
         let key = |part: &str| format!("auth.email.{table}.{}.{part}", kind.name());
         let subject = reader.get(&key("subject"), &[&format!("GOTRUE_MAILER_SUBJECTS_{name}{suffix}")])?;
         self.subjects.extend(subject.map(|subject| (kind, subject)));
-        let path: Option<PathBuf> = reader.get(&key("content_path"), &[])?;
         let template: Option<String> =
             reader.get("", &[&format!("GOTRUE_MAILER_TEMPLATES_{name}{suffix}")])?;
+        let content: Option<String> = reader.get(&key("content"), &[])?;
+        let content = content.filter(|content| !content.is_empty() && template.is_none());
+        for (part, text) in [("content", &content), ("subject", &self.subjects.get(&kind).cloned())] {
+            let broken = text.as_ref().and_then(|text| Template::parse(text, Format::Html).err());
+            if let Some(error) = broken.filter(|_| reader.is_managed(&key(part))) {
+                return Err(Invalid::new(&key(part), "a template that can be read", &error));
+            }
+        }
+        self.contents.extend(content.map(|content| (kind, content)));
+        let path: Option<PathBuf> = reader.get(&key("content_path"), &[])?;
         let file = path.map(|path| {
             let found = (context.files)(&path).into_iter().find(|candidate| candidate.is_file());
             let missing = || Invalid::new(&key("content_path"), "a file that exists", &path.display());
@@ -232,11 +244,14 @@ impl SmtpSettings {
     fn read(reader: &mut Reader<'_>) -> Result<Option<Self>, Invalid> {
         let smtp: Self = reader.read()?;
         let enabled: Option<bool> = reader.get("auth.email.smtp.enabled", &[])?;
-        // `enabled` switches off only a mail server of `config.toml`; one of the environment is always used.
-        let is_off = enabled == Some(false) && reader.is_in_config(&["auth", "email", "smtp", "host"]);
+        // `enabled` switches off only a mail server of `config.toml`; one that was set elsewhere is always used.
+        let is_off = enabled == Some(false)
+            && reader.is_in_config(&["auth", "email", "smtp", "host"])
+            && !reader.is_managed("auth.email.smtp.host");
         if smtp.host.is_empty() || is_off {
             return Ok(None);
         }
+        own_secret(reader, "auth.email.smtp.host", "auth.email.smtp.pass", &smtp.password)?;
         if smtp.admin_email.is_empty() {
             let effect = "no mail server is set, and mails are kept";
             if reader.unset("auth.email.smtp.admin_email", effect).is_some() {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ::settings::{Invalid, Reader, Secret, Value};
 
-use super::named;
+use super::{named, own_secret};
+use crate::http_client::Reach;
 
 /// The OAuth providers that upstream knows.
 pub(super) const PROVIDERS: [&str; 25] = [
@@ -190,6 +191,9 @@ pub struct OauthProvider {
     pub redirect_uri: String,
     /// The URL of a self-hosted provider. Empty: the public one.
     pub url: String,
+    /// Whether this URL leads to public addresses only: it was set over the platform interface, whose callers get no
+    /// way into the network that this server stands in.
+    pub is_public: bool,
     /// Whether ID tokens are accepted without a check of their nonce.
     pub skip_nonce_check: bool,
     /// Whether users without an e-mail address are accepted.
@@ -197,18 +201,29 @@ pub struct OauthProvider {
 }
 
 impl OauthProvider {
+    /// Returns where requests to the provider may go.
+    pub(crate) const fn reach(&self) -> Reach {
+        if self.is_public { Reach::Public } else { Reach::Anywhere }
+    }
+
     /// Reads the provider `name`, if it is switched on.
     fn read(reader: &mut Reader<'_>, name: &str) -> Result<Option<Self>, Invalid> {
         let names = ("auth.external", "GOTRUE_EXTERNAL", name);
         let is_enabled = named(reader, names, "enabled")?.unwrap_or(false);
-        let provider = Self {
+        let key = |part: &str| format!("auth.external.{name}.{part}");
+        let mut provider = Self {
             client_ids: named(reader, names, "client_id")?.unwrap_or_default(),
             secret: named(reader, names, "secret")?.unwrap_or_default(),
             redirect_uri: named(reader, names, "redirect_uri")?.unwrap_or_default(),
             url: named(reader, names, "url")?.unwrap_or_default(),
             skip_nonce_check: named(reader, names, "skip_nonce_check")?.unwrap_or_default(),
             email_optional: named(reader, names, "email_optional")?.unwrap_or_default(),
+            is_public: false,
         };
+        provider.is_public = reader.is_managed(&key("url"));
+        if !provider.url.is_empty() {
+            own_secret(reader, &key("url"), &key("secret"), &provider.secret)?;
+        }
         if is_enabled && provider.client_ids.is_empty() {
             let variable = format!("GOTRUE_EXTERNAL_{}_CLIENT_ID", name.to_ascii_uppercase());
             let expected = format!("the client's id at {name}, since it is enabled");

@@ -15,8 +15,8 @@ const NAMED: &str = "\
   `auth.email.enable_confirmations` and `auth.sms.enable_confirmations` are the opposite of the variables
   `…_AUTOCONFIRM`.
 - Mail server: `auth.email.smtp.enabled = false` switches off the mail server that `config.toml` names.
-- Mails: `auth.email.template.<kind>` has the keys `subject` and `content_path` (a file).
-  `auth.email.notification.<kind>` has the same keys and `enabled`. The variables are `GOTRUE_MAILER_SUBJECTS_<KIND>`,
+- Mails: `auth.email.template.<kind>` has the keys `subject`, `content_path` (a file) and
+  `content` (the text itself). `auth.email.notification.<kind>` has the same keys and `enabled`. The variables are `GOTRUE_MAILER_SUBJECTS_<KIND>`,
   `GOTRUE_MAILER_TEMPLATES_<KIND>` (a URL) and `GOTRUE_MAILER_NOTIFICATIONS_<KIND>_ENABLED`. For notifications, the
   first two end in `_NOTIFICATION`. `GOTRUE_MAILER_URLPATHS_<KIND>` (also without `GOTRUE_`) is the path of links.
 - Text messages: `GOTRUE_SMS_PROVIDER` names the provider: `twilio`, `twilio_verify`, `messagebird`, `textlocal` or

@@ -10,7 +10,7 @@ use crate::harness::{PASSWORD, Server};
 const ANN: &str = "ann@row.example";
 
 fn with_hook(name: HookName, function: &str) -> Settings {
-    let hook = Hook { uri: format!("pg-functions://postgres/public/{function}"), secrets: Vec::new() };
+    let hook = Hook { uri: format!("pg-functions://postgres/public/{function}"), ..Hook::default() };
     Settings { hooks: HookSettings(BTreeMap::from([(name, hook)])), ..Settings::default() }
 }
 

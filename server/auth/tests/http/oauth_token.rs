@@ -251,7 +251,7 @@ async fn the_hook_of_access_tokens_sees_clients_sessions() {
     settings
         .hooks
         .0
-        .insert(HookName::CustomAccessToken, auth::Hook { uri: uri.to_owned(), secrets: Vec::new() });
+        .insert(HookName::CustomAccessToken, auth::Hook { uri: uri.to_owned(), ..auth::Hook::default() });
     let app = App::start().await;
     app.server
         .sql("create function public.shape(event jsonb) returns jsonb language sql as

@@ -21,7 +21,7 @@ fn mute() -> Settings {
 fn settings() -> Settings {
     let mut settings = mute();
     let uri = "pg-functions://postgres/public/drop_message".to_owned();
-    settings.hooks.0.insert(HookName::SendSms, Hook { uri, secrets: Vec::new() });
+    settings.hooks.0.insert(HookName::SendSms, Hook { uri, ..Hook::default() });
     settings
 }
 

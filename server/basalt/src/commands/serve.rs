@@ -8,6 +8,7 @@ mod database_access;
 mod edge;
 mod hand_over;
 mod listening;
+mod managed;
 mod metrics;
 mod nodes;
 mod other_programs;
@@ -20,8 +21,10 @@ mod services;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use settings::Managed;
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 
@@ -149,13 +152,17 @@ async fn serve_services(
         let logins = backend::migrate(settings, &keys, backend).await?;
         let slow = SlowStatements::new(settings.server.slow_statement);
         let access = DatabaseAccess::new(backend, logins, &keys, slow);
-        RunningServices::start(settings, &access, start.public.address()).await
+        let address = start.public.address();
+        let (settings, managed) =
+            managed::laid_over(settings, start.invocation, backend, &keys, address.port()).await?;
+        let running = RunningServices::start(&settings, &access, address).await?;
+        Ok::<_, Error>((settings, managed, running))
     };
-    let running = tokio::select! {
-        running = prepared => running?,
+    let (settings, managed, running) = tokio::select! {
+        prepared = prepared => prepared?,
         () = signals.cancelled() => return Ok(None),
     };
-    let announced = serve_ports(settings, backend, &keys, &running, signals, start).await;
+    let announced = serve_ports((&settings, managed), backend, &keys, &running, signals, start).await;
     running.stop().await;
     if let Some(calls) = calls {
         calls.stop().await;
@@ -165,7 +172,7 @@ async fn serve_services(
 
 /// Opens the other ports, starts functions, and serves all ports until a signal.
 async fn serve_ports(
-    settings: &Settings,
+    (settings, managed): (&Settings, Managed),
     backend: &Backend,
     keys: &tokens::Keys,
     running: &RunningServices,
@@ -180,11 +187,13 @@ async fn serve_ports(
     let tcp_port = backend.cluster.as_ref().and_then(embedded::Cluster::tcp_port);
     let database_port = DatabasePort::listen(settings, tcp_port).await?;
     let gate = database_port.as_ref().map(DatabasePort::gate);
-    let platform = platform::start(settings, keys, running, functions.as_ref(), gate).await?;
+    let (server, orders) = managed::orders();
+    let server = invocation.map(|_| (Arc::new(server), managed.clone()));
+    let platform = platform::start(settings, keys, running, functions.as_ref(), gate, server).await?;
     let (functions_of, platform_of) = (functions.as_ref(), platform.as_ref());
     let parts =
         Parts { keys, running, functions: functions_of, platform: platform_of, address, admin_address };
-    let mut configuration = Configuration::new(invocation, settings, parts)?;
+    let mut configuration = Configuration::new(invocation, (settings, managed), parts)?;
     let (public_routes, admin_routes) = (configuration.public(), configuration.admin());
 
     let project_ref = platform.as_ref().map(::platform::Handles::project_ref);
@@ -210,7 +219,7 @@ async fn serve_ports(
                 inbox.serve(&stop).await;
             }
         },
-        reloads.obey(&mut configuration, signals),
+        reloads.obey(&mut configuration, orders, signals),
         drain(settings, running, signals, &stop),
     );
     if let Some(functions) = functions {

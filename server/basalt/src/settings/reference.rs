@@ -15,8 +15,9 @@ A setting is taken from the first of these places that has it:
 1. flags of the command line (`basalt help`);
 2. environment variables;
 3. the project's files `.env.local` and `.env`;
-4. `config.toml`;
-5. its default.
+4. what was changed over the platform interface ([managing.md](managing.md#settings));
+5. `config.toml`;
+6. its default.
 
 `config.toml` is the file of the Supabase CLI, `supabase/config.toml` in the project. Settings that only Basalt has are
 in its table `[basalt]`. Environment variables have the names that Supabase's services give them; those of Basalt alone

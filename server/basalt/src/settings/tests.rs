@@ -8,7 +8,7 @@ fn settings(config: &str, variables: &[(&str, &str)], invocation: &Invocation) -
     let root = std::env::temp_dir();
     let project = Project { base: root.clone(), root, config: config.parse().unwrap(), config_path: None };
     let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Settings::read(invocation, project, &Environment::from_pairs(pairs))
+    Settings::read(invocation, project, &Environment::from_pairs(pairs), &Managed::new())
 }
 
 fn read(config: &str, variables: &[(&str, &str)]) -> Settings {
@@ -300,8 +300,13 @@ fn functions_see_their_secrets_and_not_the_servers() {
     let project = Project::locate(folder.path(), true).unwrap();
     let environment = Environment::load(Variables::new(), [project.root.as_path()]).unwrap();
     let read = |env_file| {
-        Settings::read(&Invocation { env_file, ..Invocation::default() }, project.clone(), &environment)
-            .unwrap()
+        Settings::read(
+            &Invocation { env_file, ..Invocation::default() },
+            project.clone(),
+            &environment,
+            &Managed::new(),
+        )
+        .unwrap()
     };
     let secrets = |settings: &Settings| -> Vec<_> {
         let secrets = settings.services.functions.as_ref().unwrap().secrets.0.iter();

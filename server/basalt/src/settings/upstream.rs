@@ -28,7 +28,7 @@ fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
         config_path: None,
     };
     let project = Project { config: config.clone(), ..base.clone() };
-    let settings = Settings::read(&Invocation::default(), project, &Environment::default())?;
+    let settings = Settings::read(&Invocation::default(), project, &Environment::default(), &Managed::new())?;
     // The file itself is not a setting.
     Ok(Settings { project: base, ..settings })
 }

@@ -65,6 +65,7 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0033_object_versions.sql",
         "0036_visible_rows.sql",
         "0037_management.sql",
+        "0038_managed_settings.sql",
     ];
     assert_eq!(
         report.applied, expected,

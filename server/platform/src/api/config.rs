@@ -1,7 +1,8 @@
-//! The settings of the services. They are in `config.toml` and in variables of the server: here they are read.
+//! The settings of the services, and of Postgres.
 //!
 //! Source: the Management API's OpenAPI document; the Supabase CLI 3.1, which insists on keys that the document lacks.
 
+mod change;
 mod sections;
 
 use std::sync::Arc;
@@ -18,9 +19,9 @@ use super::payload::Done;
 use crate::Error;
 use crate::access::Scope;
 use crate::console::Query;
+use crate::managed::Section;
 
 pub(super) use sections::all;
-use sections::auth;
 
 pub(super) struct ConfigApi(pub(super) Arc<Context>);
 
@@ -45,56 +46,77 @@ impl ConfigApi {
     #[oai(path = "/projects/:project/postgrest", method = "get")]
     async fn rest(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::DataApiConfigRead)?;
-        Ok(Json(sections::rest(&self.0.settings.config)))
+        Ok(Json(self.shown(Section::Rest)))
     }
 
-    /// Refuses to change the settings of REST.
+    /// Changes settings of REST, and returns all of them.
     #[oai(path = "/projects/:project/postgrest", method = "patch")]
-    async fn change_rest(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
-        self.0.enter(request, &project, Scope::DataApiConfigWrite)?;
-        Err(in_files("[api]"))
+    async fn change_rest(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        change: Json<Value>,
+    ) -> Result<Json<Value>, Error> {
+        let scope = Scope::DataApiConfigWrite;
+        self.change(&self.0.enter(request, &project, scope)?, Section::Rest, &change.0).await.map(Json)
     }
 
     /// Returns the settings of auth, by GoTrue's names. Secrets are shown as their HMAC, with the reference as the key.
     #[oai(path = "/projects/:project/config/auth", method = "get")]
     async fn auth(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::AuthConfigRead)?;
-        Ok(Json(auth(&self.0.settings.config)))
+        Ok(Json(self.shown(Section::Auth)))
     }
 
-    /// Refuses to change the settings of auth.
+    /// Changes settings of auth, by GoTrue's names, and returns all of them.
     #[oai(path = "/projects/:project/config/auth", method = "patch")]
-    async fn change_auth(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
-        self.0.enter(request, &project, Scope::AuthConfigWrite)?;
-        Err(in_files("[auth]"))
+    async fn change_auth(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        change: Json<Value>,
+    ) -> Result<Json<Value>, Error> {
+        let scope = Scope::AuthConfigWrite;
+        self.change(&self.0.enter(request, &project, scope)?, Section::Auth, &change.0).await.map(Json)
     }
 
     /// Returns the settings of storage.
     #[oai(path = "/projects/:project/config/storage", method = "get")]
     async fn storage(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::StorageConfigRead)?;
-        Ok(Json(sections::storage(&self.0.settings.config)))
+        Ok(Json(self.shown(Section::Storage)))
     }
 
-    /// Refuses to change the settings of storage.
+    /// Changes settings of storage, and returns all of them.
     #[oai(path = "/projects/:project/config/storage", method = "patch")]
-    async fn change_storage(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
-        self.0.enter(request, &project, Scope::StorageConfigWrite)?;
-        Err(in_files("[storage]"))
+    async fn change_storage(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        change: Json<Value>,
+    ) -> Result<Json<Value>, Error> {
+        let scope = Scope::StorageConfigWrite;
+        self.change(&self.0.enter(request, &project, scope)?, Section::Storage, &change.0).await.map(Json)
     }
 
     /// Returns the settings of realtime.
     #[oai(path = "/projects/:project/config/realtime", method = "get")]
     async fn realtime(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::RealtimeConfigRead)?;
-        Ok(Json(sections::realtime(&self.0.settings.config)))
+        Ok(Json(self.shown(Section::Realtime)))
     }
 
-    /// Refuses to change the settings of realtime.
+    /// Changes settings of realtime.
     #[oai(path = "/projects/:project/config/realtime", method = "patch")]
-    async fn change_realtime(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
-        self.0.enter(request, &project, Scope::RealtimeConfigWrite)?;
-        Err(in_files("[realtime]"))
+    async fn change_realtime(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        change: Json<Value>,
+    ) -> Result<Done, Error> {
+        let scope = Scope::RealtimeConfigWrite;
+        self.change(&self.0.enter(request, &project, scope)?, Section::Realtime, &change.0).await?;
+        Ok(Done::NoContent)
     }
 
     /// Returns how tools connect to the database. There is no pooler: it is the database itself.
@@ -153,10 +175,8 @@ impl ConfigApi {
     }
 }
 
-/// Returns the refusal to change settings of a table of `config.toml`.
-fn in_files(table: &str) -> Error {
-    let message = format!(
-        "The settings of this server are in its files: change {table} of config.toml there, and reload the server (SIGHUP)"
-    );
-    Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into())
+impl ConfigApi {
+    fn shown(&self, section: Section) -> Value {
+        sections::shown(section, &self.0.settings.config, &self.0.inner().project.reference())
+    }
 }

@@ -27,4 +27,7 @@ pub(super) enum Done {
     /// It was created.
     #[oai(status = 201)]
     Created,
+    /// It is done, and there is nothing to return.
+    #[oai(status = 204)]
+    NoContent,
 }

@@ -24,8 +24,10 @@ impl Version2Api {
         let described = super::projects::described(&self.0).await?;
         let inner = self.0.inner();
         let is_ssl_enforced = inner.gate.as_ref().is_some_and(|gate| gate.is_tls_needed());
-        let networks = network::read(&inner.store, &inner.project.reference()).await?.described();
-        let attributes = config::all(&self.0.settings.config, described.engine(), &networks, is_ssl_enforced);
+        let reference = inner.project.reference();
+        let networks = network::read(&inner.store, &reference).await?.described();
+        let config = (&self.0.settings.config, reference.as_str());
+        let attributes = config::all(config, described.engine(), &networks, is_ssl_enforced);
         Ok(Json(json!({
             "data": { "type": "project_config", "id": project.0, "attributes": attributes },
         })))

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use platform::{Category, ServiceConfig, advise};
+use platform::{Category, Field, Form, ServiceConfig, advise};
 use postgres::Database;
 use serde_json::{Value, json};
 
@@ -54,10 +54,10 @@ fn cases() -> Vec<Case> {
 
 /// Returns the cache keys of what the lint with this name reports.
 async fn reported(database: &Database, name: &str, schemas: &str) -> BTreeSet<String> {
-    let settings = |settings: Value| settings.as_object().cloned().unwrap();
+    let field = |name: &str, value: Value| vec![Field::new(name, "a.key", Form::Text, value)];
     let config = ServiceConfig {
-        auth: settings(json!({ "external_anonymous_users_enabled": true })),
-        rest: settings(json!({ "db_schema": schemas })),
+        auth: field("external_anonymous_users_enabled", json!(true)),
+        rest: field("db_schema", json!(schemas)),
         ..ServiceConfig::default()
     };
     let mut keys = BTreeSet::new();

@@ -112,6 +112,16 @@ impl SharedCache {
         self.wanted.notify_one();
     }
 
+    /// Requests another load, and waits until one has ended that has begun since.
+    pub(crate) async fn reloaded(&self) {
+        let mut finished = self.finished.subscribe();
+        // A load that is under way has begun before.
+        let under_way = u64::from(!self.is_fresh());
+        let enough = *finished.borrow() + 1 + under_way;
+        self.reload();
+        let _ = finished.wait_for(|loads| *loads >= enough).await;
+    }
+
     /// Returns the cache that has replaced `old`, or is about to because the catalog has changed; `None` if the catalog
     /// has not changed, as far as is known. If Postgres has refused something, this waits briefly for a notice that may
     /// still be on its way.

@@ -50,6 +50,11 @@ impl Rest {
         self.inner.cache.reload();
     }
 
+    /// Does what [`Self::reload`] does, and waits until it is done. [`Self::keep_fresh`] must be running.
+    pub async fn reloaded(&self) {
+        self.inner.cache.reloaded().await;
+    }
+
     /// Waits until a schema cache is loaded. [`Self::keep_fresh`] must be running.
     pub async fn loaded(&self) {
         self.inner.cache.loaded().await;

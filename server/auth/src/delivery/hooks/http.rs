@@ -87,7 +87,8 @@ async fn attempt_call(
         |error: String| Failure::Final(Error::Internal(format!("a hook cannot be called: {error}")));
     let (id, now) = (id.to_string(), OffsetDateTime::now_utc().unix_timestamp());
     let signature = signature::header(&hook.secrets, &id, now, payload).map_err(internal)?;
-    let request = client.request(Method::POST, &hook.uri, Reach::Anywhere);
+    let reach = if hook.is_public { Reach::Public } else { Reach::Anywhere };
+    let request = client.request(Method::POST, &hook.uri, reach);
     let request = request
         .map_err(|error| internal(error.to_string()))?
         .header(CONTENT_TYPE, "application/json")

@@ -17,7 +17,7 @@ const CLIENT: Client<'static> = Client {
 const SECRET: &str = "v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 async fn hooks(name: HookName, uri: &str, database: &testkit::Database) -> Hooks {
-    let hook = Hook { uri: uri.to_owned(), secrets: vec![Secret::from(SECRET)] };
+    let hook = Hook { uri: uri.to_owned(), secrets: vec![Secret::from(SECRET)], ..Hook::default() };
     let settings = HookSettings(BTreeMap::from([(name, hook)]));
     let login =
         Database::connect(postgres::Settings::new(database.uri_as("supabase_auth_admin").parse().unwrap()))
@@ -177,9 +177,21 @@ async fn functions_of_the_database_are_hooks_too() {
 }
 
 #[test]
+fn a_hook_that_was_set_over_the_platform_interface_is_public() {
+    let check = |uri: &str| check(&Hook { uri: uri.to_owned(), is_public: true, ..Hook::default() });
+    for uri in ["https://example.org/hook", "pg-functions://postgres/public/hook"] {
+        assert_eq!(check(uri), Ok(()), "{uri}");
+    }
+    for uri in ["http://localhost:9/x", "https://127.0.0.1/", "https://10.0.0.1/", "https://[::1]/"] {
+        assert!(check(uri).is_err(), "{uri}");
+    }
+}
+
+#[test]
 fn uris_and_secrets_are_checked_at_the_start() {
-    let check =
-        |uri: &str, secret: &str| check(&Hook { uri: uri.to_owned(), secrets: vec![Secret::from(secret)] });
+    let check = |uri: &str, secret: &str| {
+        check(&Hook { uri: uri.to_owned(), secrets: vec![Secret::from(secret)], ..Hook::default() })
+    };
     for uri in [
         "https://example.org/hook",
         "http://localhost:9/x",

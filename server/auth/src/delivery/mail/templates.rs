@@ -23,7 +23,9 @@ struct Pair {
 struct KindTemplates {
     /// The operator's subject.
     subject: Option<String>,
-    /// A file or URL.
+    /// The operator's text.
+    content: Option<String>,
+    /// A file or URL, if there is no such text.
     source: Option<String>,
     /// What was read last, and when to read again. Held while reading, so that one request reads for all.
     cached: Mutex<Option<(Arc<Pair>, Instant)>>,
@@ -43,6 +45,7 @@ impl Templates {
     pub(super) fn new(settings: &MailSettings, site_url: &str, client: HttpClient) -> Self {
         let slot = |kind: MailKind| KindTemplates {
             subject: settings.subjects.get(&kind).filter(|subject| !subject.is_empty()).cloned(),
+            content: settings.contents.get(&kind).cloned(),
             source: settings.templates.get(&kind).filter(|source| !source.is_empty()).map(|source| {
                 let relative = !source.starts_with("http") && !source.starts_with(FILE);
                 if relative { format!("{}{source}", site_url.trim_end_matches('/')) } else { source.clone() }
@@ -104,9 +107,10 @@ impl Templates {
 
     async fn read(&self, kind: MailKind, slot: &KindTemplates) -> Result<Pair, String> {
         let subject = slot.subject.as_deref().unwrap_or(defaults::subject(kind));
-        let body = match &slot.source {
-            None => defaults::body(kind),
-            Some(source) => match source.strip_prefix(FILE) {
+        let body = match (&slot.content, &slot.source) {
+            (Some(content), _) => content.clone(),
+            (None, None) => defaults::body(kind),
+            (None, Some(source)) => match source.strip_prefix(FILE) {
                 Some(path) => {
                     tokio::fs::read_to_string(path).await.map_err(|error| format!("{path}: {error}"))?
                 }

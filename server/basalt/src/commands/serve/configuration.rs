@@ -6,15 +6,21 @@
 
 mod changes;
 
+use std::collections::BTreeSet;
+
+use ::platform::ServiceConfig;
 use poem::Route;
+use settings::Managed;
 
 use super::current_routes::CurrentRoutes;
 use super::edge;
+use super::managed::{self, Order};
 use super::routes::{self, ByOrigin};
 use super::services::Parts;
-use crate::commands::load;
+use crate::commands::load_with;
 use crate::console;
 use crate::error::Error;
+use crate::server;
 use crate::settings::{Invocation, Project, Settings};
 
 /// The current settings, and the routes that were made of them.
@@ -23,6 +29,8 @@ pub(super) struct Configuration<'s> {
     invocation: Option<&'s Invocation>,
     parts: Parts<'s>,
     settings: Settings,
+    /// Those that were changed over the platform interface, which `settings` were made with.
+    managed: Managed,
     public: CurrentRoutes<ByOrigin>,
     admin: CurrentRoutes<Route>,
 }
@@ -31,12 +39,12 @@ impl<'s> Configuration<'s> {
     /// Makes the services of `settings`.
     pub(super) fn new(
         invocation: Option<&'s Invocation>,
-        settings: &Settings,
+        (settings, managed): (&Settings, Managed),
         parts: Parts<'s>,
     ) -> Result<Self, Error> {
         let public = CurrentRoutes::new(routes::public(settings, &parts)?);
         let admin = CurrentRoutes::new(routes::admin(settings, &parts)?);
-        Ok(Self { invocation, parts, settings: settings.clone(), public, admin })
+        Ok(Self { invocation, parts, settings: settings.clone(), managed, public, admin })
     }
 
     /// Returns the routes of the public port.
@@ -63,38 +71,83 @@ impl<'s> Configuration<'s> {
     /// cannot be used, that is said and nothing changes.
     pub(super) async fn read_again(&mut self) {
         let Some(invocation) = self.invocation else { return };
-        let settings = match load(invocation) {
-            Ok(settings) => settings,
-            Err(problem) => {
-                return console::note(format_args!("The settings stay as they are: {problem}"));
+        let read = load_with(invocation, &self.managed);
+        match self.replace(read).await {
+            Ok((changed, restart)) => {
+                changes::report("The settings were read again.", &changed, &restart);
+                managed::report(&self.managed, &self.settings);
             }
-        };
-        let restart = changes::needing_restart(&self.settings, &settings);
-        let settings = self.with_fixed(settings);
-        if let Err(problem) = self.apply(&settings).await {
-            return console::note(format_args!("The settings stay as they are: {problem}"));
+            Err(problem) => console::note(format_args!("The settings stay as they are: {problem}")),
         }
-        let changed = changes::keys(&self.settings.project.config, &settings.project.config);
-        self.settings = settings;
-        changes::report(&changed, &restart);
     }
 
-    /// Returns `settings` with those of the current ones that cannot be changed while the server runs: which services
-    /// it has, and where it listens.
-    fn with_fixed(&self, mut settings: Settings) -> Settings {
-        let (old, new) = (&self.settings.services, &mut settings.services);
-        keep_presence(&old.rest, &mut new.rest);
-        keep_presence(&old.auth, &mut new.auth);
-        keep_presence(&old.storage, &mut new.storage);
-        keep_presence(&old.realtime, &mut new.realtime);
-        keep_presence(&old.functions, &mut new.functions);
-        settings.server = self.settings.server.clone();
-        settings.gateway.external_url.clone_from(&self.settings.gateway.external_url);
-        settings.site.enabled = self.settings.site.enabled;
-        let api_url = settings.server.api_url(self.parts.address.port());
-        settings.services.set_api_url(&api_url);
-        settings.platform.api_url = api_url;
-        settings
+    /// Carries out an order of the platform interface: reads all settings again with other managed ones, uses them if
+    /// that is wanted, and says which have changed.
+    pub(super) async fn obey(&mut self, order: Order) {
+        let Order { managed, is_applied, reply } = order;
+        let outcome = match (self.invocation, is_applied) {
+            (None, _) => Err("the settings of this server cannot be read again".to_owned()),
+            (Some(invocation), false) => {
+                self.preview(invocation, &managed).map_err(|error| error.to_string())
+            }
+            (Some(invocation), true) => self.manage(invocation, managed).await,
+        };
+        // Nobody waits for the outcome if the request has ended.
+        let _ = reply.send(outcome);
+    }
+
+    /// Returns what the platform interface would show with `managed` settings. What can be wrong with settings only once
+    /// services are made of them is something about auth.
+    fn preview(&self, invocation: &Invocation, managed: &Managed) -> Result<ServiceConfig, Error> {
+        let settings = Settings::load_with(invocation, managed)?;
+        let settings = with_fixed(settings, &self.settings, self.parts.address.port());
+        if let (Some(auth), Some(handles)) = (&settings.services.auth, &self.parts.running.auth) {
+            auth::service(auth.clone(), handles).map_err(Error::service("auth"))?;
+        }
+        Ok(settings.platform.config)
+    }
+
+    async fn manage(&mut self, invocation: &Invocation, managed: Managed) -> Result<ServiceConfig, String> {
+        let changed = changes::managed(&self.managed, &managed);
+        let schemas =
+            |settings: &Settings| settings.services.rest.as_ref().map(|rest| rest.db_schemas.clone());
+        let schemas_before = schemas(&self.settings);
+        match self.replace(load_with(invocation, &managed)).await {
+            Ok((_, restart)) => {
+                self.managed = managed;
+                if let Some(rest) =
+                    self.parts.running.rest.as_ref().filter(|_| schemas(&self.settings) != schemas_before)
+                {
+                    // Whoever changes the schemas expects them to be served when that is answered.
+                    let _ = server::is_ready_in_time(rest.reloaded()).await;
+                }
+                changes::report("Settings were changed over the platform interface.", &changed, &restart);
+                Ok(self.settings.platform.config.clone())
+            }
+            Err(problem) => {
+                console::note(format_args!(
+                    "Settings were changed over the platform interface, but stay as they are here: {problem}"
+                ));
+                Err(problem.to_string())
+            }
+        }
+    }
+
+    /// Uses the settings that were `read`. Returns the keys of `config.toml` that have changed, and the settings that
+    /// need a restart.
+    ///
+    /// Errors: if they cannot be used; nothing has changed then.
+    async fn replace(
+        &mut self,
+        read: Result<Settings, Error>,
+    ) -> Result<(BTreeSet<String>, Vec<&'static str>), Error> {
+        let settings = read?;
+        let restart = changes::needing_restart(&self.settings, &settings);
+        let settings = with_fixed(settings, &self.settings, self.parts.address.port());
+        self.apply(&settings).await?;
+        let changed = changes::keys(&self.settings.project.config, &settings.project.config);
+        self.settings = settings;
+        Ok((changed, restart))
     }
 
     /// Makes the services of `settings`, and lets all new requests use them.
@@ -114,6 +167,24 @@ impl<'s> Configuration<'s> {
         self.admin.replace(admin);
         Ok(())
     }
+}
+
+/// Returns `settings` with those of the `current` ones that cannot be changed while the server runs: which services it
+/// has, and where it listens, which is on `port`.
+pub(super) fn with_fixed(mut settings: Settings, current: &Settings, port: u16) -> Settings {
+    let (old, new) = (&current.services, &mut settings.services);
+    keep_presence(&old.rest, &mut new.rest);
+    keep_presence(&old.auth, &mut new.auth);
+    keep_presence(&old.storage, &mut new.storage);
+    keep_presence(&old.realtime, &mut new.realtime);
+    keep_presence(&old.functions, &mut new.functions);
+    settings.server = current.server.clone();
+    settings.gateway.external_url.clone_from(&current.gateway.external_url);
+    settings.site.enabled = current.site.enabled;
+    let api_url = settings.server.api_url(port);
+    settings.services.set_api_url(&api_url);
+    settings.platform.api_url = api_url;
+    settings
 }
 
 /// Makes `new` present exactly if `old` is.

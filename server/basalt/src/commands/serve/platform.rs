@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::platform::{
-    CHANNEL, DatabaseGate, FunctionRuntime, Handles, Health, Parts, READER, ServiceHealth, TakeCalls, Version,
+    CHANNEL, Configurable, DatabaseGate, FunctionRuntime, Handles, Health, Parts, READER, ServiceHealth,
+    TakeCalls, Version,
 };
 use functions::{DeployedFunction, Deployment, Function, Functions, Secrets};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use postgres::{Database, Transaction, text};
+use settings::Managed;
 
 use super::database_access::DatabaseAccess;
+use super::managed::Orders;
 use super::services::RunningServices;
 use crate::backend::Logins;
 use crate::database_port::Gate;
@@ -81,13 +84,15 @@ async fn has_role(database: &Database, role: &str) -> Result<bool, Error> {
     Ok(database.run(&transaction.timeout(QUESTION_LIMIT)).await?.row().is_some())
 }
 
-/// Starts the platform interface beside the `running` services; `None` if it is off.
+/// Starts the platform interface beside the `running` services; `None` if it is off. `server` takes changes of settings,
+/// if they can be read again; it has been made with the managed settings beside it.
 pub(super) async fn start(
     settings: &Settings,
     keys: &tokens::Keys,
     running: &RunningServices,
     functions: Option<&Functions>,
     gate: Option<Arc<Gate>>,
+    server: Option<(Arc<Orders>, Managed)>,
 ) -> Result<Option<Handles>, Error> {
     let Some(databases) = running.platform.clone() else { return Ok(None) };
     let runtime = functions.map(|functions| {
@@ -97,7 +102,10 @@ pub(super) async fn start(
     let Databases { store, project, reader } = databases;
     let gate = gate.map(|gate| -> Arc<dyn DatabaseGate> { gate });
     let (keys, functions, health) = (keys.clone(), runtime, health(running));
-    let parts = Parts { store, project, reader, keys, functions, gate, health };
+    let (server, managed) = server.unzip();
+    let (server, managed) =
+        (server.map(|server| -> Arc<dyn Configurable> { server }), managed.unwrap_or_default());
+    let parts = Parts { store, project, reader, keys, functions, gate, server, managed, health };
     let handles = Handles::new(&settings.platform, parts).await.map_err(Error::Advice)?;
     running.follow_platform(handles.clone());
     Ok(Some(handles))

@@ -1,4 +1,5 @@
-//! What a running server reads again: on signals, and when `config.toml` has changed.
+//! What a running server reads again: on signals, when `config.toml` has changed, and when settings are changed over the
+//! platform interface.
 //!
 //! SIGUSR1 reads the schema cache again; SIGHUP and SIGUSR2 also all settings. If `config.toml` has only been
 //! changed, the server tells how to apply the change, since the author may not have finished.
@@ -6,10 +7,12 @@
 use std::time::{Duration, SystemTime};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::configuration::Configuration;
+use super::managed::Order;
 use crate::console;
 use crate::error::Error;
 use crate::settings::Project;
@@ -60,9 +63,14 @@ impl Reloads {
         }
     }
 
-    /// Obeys the signals, and looks at the file of `project`, until `stop`, which it cancels when the terminal is
+    /// Obeys the signals and the `orders` of the platform interface, and looks at the file of `project`, until `stop`, which it cancels when the terminal is
     /// closed.
-    pub(super) async fn obey(mut self, configuration: &mut Configuration<'_>, stop: &CancellationToken) {
+    pub(super) async fn obey(
+        mut self,
+        configuration: &mut Configuration<'_>,
+        mut orders: mpsc::Receiver<Order>,
+        stop: &CancellationToken,
+    ) {
         let mut file = ConfigFile::default();
         let mut ticks = interval(CHECK_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -71,6 +79,10 @@ impl Reloads {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => {
                     file.check(configuration.project());
+                    continue;
+                }
+                Some(order) = orders.recv() => {
+                    configuration.obey(order).await;
                     continue;
                 }
                 request = self.next() => request,

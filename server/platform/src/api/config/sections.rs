@@ -1,95 +1,100 @@
 //! The sections of settings, with every key that tools insist on.
 
-use serde_json::{Map, Value, json};
+use data_encoding::HEXLOWER;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::{Value, json};
+use sha2::Sha256;
 
-use crate::ServiceConfig;
+use crate::managed::{Section, ServiceConfig};
 
 /// The keys of the settings of auth, each with the value that it has if the server has no such setting.
 const AUTH: &str = include_str!("auth_fields.txt");
 
-/// Returns `base` with the values of `given` in place of its own.
-fn with(base: Value, given: &Map<String, Value>) -> Value {
-    let Value::Object(mut base) = base else { return base };
-    for (name, value) in given {
-        base.insert(name.clone(), value.clone());
+/// Returns a section of the settings of the project `reference`. Secrets are shown as their HMAC, with the reference as
+/// the key: by it, tools notice whether a secret has the value that they know.
+pub(super) fn shown(section: Section, config: &ServiceConfig, reference: &str) -> Value {
+    let mut shown = base(section);
+    for field in config.of(section) {
+        let value = match &field.secret {
+            Some(secret) => Value::String(digest(secret.expose(), reference)),
+            None => field.value.clone(),
+        };
+        if let Some(place) = shown.pointer_mut(&pointer(&field.name)) {
+            *place = value;
+        }
     }
-    Value::Object(base)
+    shown
 }
 
-/// Returns the settings of REST.
-pub(super) fn rest(config: &ServiceConfig) -> Value {
-    let base = json!({
-        "db_schema": "",
-        "max_rows": 0,
-        "db_extra_search_path": "",
-        "db_pool": null,
-        "db_pool_acquisition_timeout": null,
-        "db_pool_max_idletime": null,
-        "db_pool_max_lifetime": null,
-    });
-    with(base, &config.rest)
+/// Returns where the setting that is called `name` is in a section (RFC 6901).
+pub(super) fn pointer(name: &str) -> String {
+    format!("/{}", name.replace('.', "/"))
 }
 
-/// Returns the settings of auth.
-pub(in super::super) fn auth(config: &ServiceConfig) -> Value {
-    let fields = AUTH.lines().filter_map(|line| line.split_once(' '));
-    let fields =
-        fields.map(|(name, value)| (name.to_owned(), serde_json::from_str(value).unwrap_or(Value::Null)));
-    with(Value::Object(fields.collect()), &config.auth)
+/// Returns what is shown of a secret.
+pub(super) fn digest(secret: &str, reference: &str) -> String {
+    // HMAC takes keys of any length.
+    let mac = Hmac::<Sha256>::new_from_slice(reference.as_bytes());
+    mac.map(|mac| HEXLOWER.encode(&mac.chain_update(secret).finalize().into_bytes())).unwrap_or_default()
 }
 
-/// Returns the settings of storage.
-pub(super) fn storage(config: &ServiceConfig) -> Value {
-    let given = &config.storage;
-    let is_on = |name: &str| given.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let number = |name: &str| given.get(name).and_then(Value::as_i64).unwrap_or_default();
-    json!({
-        "fileSizeLimit": number("file_size_limit"),
-        "features": {
-            "imageTransformation": { "enabled": is_on("image_transformation") },
-            "s3Protocol": { "enabled": is_on("s3_protocol") },
-            "purgeCache": { "enabled": true },
-            "icebergCatalog": { "enabled": false, "maxNamespaces": 0, "maxTables": 0, "maxCatalogs": 0 },
-            "vectorBuckets": {
-                "enabled": is_on("vectors"),
-                "maxBuckets": number("max_vector_buckets"),
-                "maxIndexes": number("max_vector_indexes"),
+/// Returns a section with every key that tools insist on, and the values of what this server has no setting for.
+fn base(section: Section) -> Value {
+    match section {
+        Section::Rest => json!({
+            "db_schema": "",
+            "max_rows": 0,
+            "db_extra_search_path": "",
+            "db_pool": null,
+            "db_pool_acquisition_timeout": null,
+            "db_pool_max_idletime": null,
+            "db_pool_max_lifetime": null,
+        }),
+        Section::Auth => {
+            let fields = AUTH.lines().filter_map(|line| line.split_once(' '));
+            let read = |value: &str| serde_json::from_str(value).unwrap_or(Value::Null);
+            Value::Object(fields.map(|(name, value)| (name.to_owned(), read(value))).collect())
+        }
+        Section::Storage => json!({
+            "fileSizeLimit": 0,
+            "features": {
+                "imageTransformation": { "enabled": false },
+                "s3Protocol": { "enabled": false },
+                "purgeCache": { "enabled": true },
+                "icebergCatalog": { "enabled": false, "maxNamespaces": 0, "maxTables": 0, "maxCatalogs": 0 },
+                "vectorBuckets": { "enabled": false, "maxBuckets": 0, "maxIndexes": 0 },
             },
-        },
-        "capabilities": { "list_v2": true, "iceberg_catalog": false, "object_versioning": true },
-        "external": { "upstreamTarget": "main" },
-        "migrationVersion": "",
-        "databasePoolMode": "session",
-    })
+            "capabilities": { "list_v2": true, "iceberg_catalog": false, "object_versioning": true },
+            "external": { "upstreamTarget": "main" },
+            "migrationVersion": "",
+            "databasePoolMode": "session",
+        }),
+        Section::Realtime => json!({
+            "private_only": null,
+            "connection_pool": null,
+            "max_concurrent_users": null,
+            "max_events_per_second": null,
+            "max_bytes_per_second": null,
+            "max_channels_per_client": null,
+            "max_joins_per_second": null,
+            "max_presence_events_per_second": null,
+            "max_payload_size_in_kb": null,
+            "suspend": false,
+            "presence_enabled": true,
+        }),
+    }
 }
 
-/// Returns the settings of realtime.
-pub(super) fn realtime(config: &ServiceConfig) -> Value {
-    let base = json!({
-        "private_only": null,
-        "connection_pool": null,
-        "max_concurrent_users": null,
-        "max_events_per_second": null,
-        "max_bytes_per_second": null,
-        "max_channels_per_client": null,
-        "max_joins_per_second": null,
-        "max_presence_events_per_second": null,
-        "max_payload_size_in_kb": null,
-        "suspend": false,
-        "presence_enabled": true,
-    });
-    with(base, &config.realtime)
-}
-
-/// Returns all sections, as version 2 of the interface has them, of a server whose Postgres is of version `engine`, and
-/// whose port of the database is open to the `networks`, encrypted if `is_ssl_enforced`.
+/// Returns all sections, as version 2 of the interface has them, of the project `reference` on a server whose Postgres
+/// is of version `engine`, and whose port of the database is open to the `networks`, encrypted if `is_ssl_enforced`.
 pub(in super::super) fn all(
-    config: &ServiceConfig,
+    (config, reference): (&ServiceConfig, &str),
     engine: &str,
     networks: &[Value],
     is_ssl_enforced: bool,
 ) -> Value {
-    let storage = storage(config);
+    let of = |section| shown(section, config, reference);
+    let storage = of(Section::Storage);
     let (features, capabilities) = (&storage["features"], &storage["capabilities"]);
     json!({
         "database": {
@@ -112,9 +117,9 @@ pub(in super::super) fn all(
             "default_pool_size": 0,
             "max_client_conn": 0,
         },
-        "auth": auth(config),
-        "api": rest(config),
-        "realtime": realtime(config),
+        "auth": of(Section::Auth),
+        "api": of(Section::Rest),
+        "realtime": of(Section::Realtime),
         "storage": {
             "file_size_limit": storage["fileSizeLimit"],
             "features": {
@@ -140,14 +145,24 @@ pub(in super::super) fn all(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::managed::{Field, Form};
 
     #[test]
     fn what_the_server_has_stands_in_place_of_what_tools_expect() {
-        let auth_settings = json!({ "site_url": "https://example.org" }).as_object().cloned().unwrap();
-        let config = ServiceConfig { auth: auth_settings, ..ServiceConfig::default() };
-        let shown = auth(&config);
-        assert_eq!(shown["site_url"], "https://example.org");
-        assert_eq!((&shown["sms_otp_length"], &shown["smtp_host"]), (&json!(6), &Value::Null));
-        assert_eq!(shown.as_object().unwrap().len(), AUTH.lines().count());
+        let field = |name: &str, value| Field::new(name, "a.key", Form::Text, value);
+        let secret = Field::secret("smtp_pass", "a.key", Some("hunter2".into()));
+        let config = ServiceConfig {
+            auth: vec![field("site_url", json!("https://example.org")), secret],
+            storage: vec![field("features.s3Protocol.enabled", json!(true))],
+            ..ServiceConfig::default()
+        };
+        let auth = shown(Section::Auth, &config, "abcdefghijklmnopqrst");
+        assert_eq!(auth["site_url"], "https://example.org");
+        assert_eq!((&auth["sms_otp_length"], &auth["smtp_host"]), (&json!(6), &Value::Null));
+        assert_eq!(auth.as_object().unwrap().len(), AUTH.lines().count());
+        // printf hunter2 | openssl dgst -sha256 -hmac abcdefghijklmnopqrst
+        assert_eq!(auth["smtp_pass"], "0ec8dce6afbd5c2f55eddd8622292f96aff2198856c2d17d290eed51d859c39f");
+        let storage = shown(Section::Storage, &config, "");
+        assert_eq!(storage["features"]["s3Protocol"], json!({ "enabled": true }));
     }
 }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use settings::Managed;
 use toml::{Table, Value};
 
 use crate::console;
 use crate::settings::Settings;
 
-/// The beginnings of keys of services that have several tables of settings, or tables with names of the project's own.
-const OF_SERVICES: [&str; 4] = ["auth.", "basalt.functions.", "edge_runtime.secrets.", "functions."];
+/// The beginnings of keys of services that have several tables of settings, or tables with names of the project's own,
+/// and of the variables of settings that have no key.
+const OF_SERVICES: [&str; 5] =
+    ["GOTRUE_", "auth.", "basalt.functions.", "edge_runtime.secrets.", "functions."];
 
 /// Those among the services' keys that are fixed at the start, whatever the services themselves say: which services
 /// there are, and the keys of the project.
@@ -29,6 +32,12 @@ pub(super) fn keys(old: &Table, new: &Table) -> BTreeSet<String> {
     changed
 }
 
+/// Returns the names of the managed settings that are not the same in both.
+pub(super) fn managed(old: &Managed, new: &Managed) -> BTreeSet<String> {
+    let names = old.keys().chain(new.keys());
+    names.filter(|name| old.get(*name) != new.get(*name)).cloned().collect()
+}
+
 /// Returns the names of the settings that differ and that services cannot change while the server runs.
 pub(super) fn needing_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
     /// Asks a service, if it runs.
@@ -37,6 +46,7 @@ pub(super) fn needing_restart(old: &Settings, new: &Settings) -> Vec<&'static st
     }
     let (from, to) = (&old.services, &new.services);
     [
+        settings::changed_names([("PGRST_DB_POOL", from.connections.pool != to.connections.pool)]),
         gateway::settings_that_need_a_restart(&old.gateway, &new.gateway),
         ask(auth::settings_that_need_a_restart, &from.auth, &to.auth),
         ask(storage::settings_that_need_a_restart, &from.storage, &to.storage),
@@ -46,13 +56,13 @@ pub(super) fn needing_restart(old: &Settings, new: &Settings) -> Vec<&'static st
     .concat()
 }
 
-/// Says which of the `changed` keys are in force, and what needs a restart: the other keys, and the settings that
+/// Says, after `what` has happened, which of the `changed` keys are in force, and what needs a restart: the other keys, and the settings that
 /// `restart` names, by their variables where they have no key.
-pub(super) fn report(changed: &BTreeSet<String>, restart: &[&'static str]) {
+pub(super) fn report(what: &str, changed: &BTreeSet<String>, restart: &[&'static str]) {
     let (mut later, now): (BTreeSet<&str>, BTreeSet<&str>) =
         changed.iter().map(String::as_str).partition(|key| restart.contains(key) || !is_changeable(key));
     later.extend(restart);
-    let mut text = "The settings were read again.".to_owned();
+    let mut text = what.to_owned();
     for (when, names) in [("In force", now), ("After a restart", later)] {
         if !names.is_empty() {
             let names: Vec<&str> = names.into_iter().collect();
