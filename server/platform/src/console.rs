@@ -86,7 +86,10 @@ impl Console {
         // After the first statement of a transaction that only reads, nothing can let it write.
         let begin = "begin transaction read only; select 1";
         connection.query(begin, limits(query.time)).await?;
-        run_on(&mut connection, query, None).await
+        let results = run_on(&mut connection, query, None).await?;
+        // The end of a connection in a transaction would be a line in Postgres' log.
+        connection.query("rollback", limits(query.time)).await?;
+        Ok(results)
     }
 }
 

@@ -160,9 +160,23 @@ describe.skipIf(inject('own') === null)('agents over the Model Context Protocol'
         expect(status).toBe(401)
         const challenge = headers.get('WWW-Authenticate') ?? ''
         expect(challenge).toMatch(/^Bearer /)
+        // Who has sent no token is told of no error (RFC 6750, section 3.1).
+        expect(challenge.includes('error=')).toBe(token !== '')
         expect(challenge).toContain(`resource_metadata="${platform.url}${place}${query}"`)
       }
     expect((await post(ping)).headers.get('WWW-Authenticate')).toBeNull()
+  })
+
+  test('are refused if they are a page of another origin', async () => {
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    const status = async (origin: string) => {
+      const headers = { Origin: origin, Accept: 'application/json, text/event-stream' }
+      return (await platform.request('POST', '/mcp', { json: ping, headers })).status
+    }
+    expect(await status(platform.url)).toBe(200)
+    expect(await status('http://localhost:6274')).toBe(200)
+    expect(await status('https://evil.example')).toBe(403)
+    expect(await status('null')).toBe(403)
   })
 
   test('learn on initialization what the server is', async () => {

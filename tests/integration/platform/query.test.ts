@@ -28,6 +28,17 @@ describe.skipIf(inject('own') === null)('SQL over the platform interface', () =>
     return body.message
   }
 
+  test.each([[5], [null], [['select 1']], [''], [{}]])(
+    'is a text: %j is refused',
+    async (query) => {
+      const { status, body } = await platform.project('POST', '/database/query', {
+        json: { query },
+      })
+      expect(status).toBe(400)
+      expect(body.message).toMatch(/text|string|query/)
+    },
+  )
+
   test('returns rows as objects, in the form of postgres-meta', async () => {
     const { status, body } = await platform.query(`
       select 1::int8 as big, 2::int4 as whole, 1.5::float8 as half, 1.50::numeric as money, true as yes,

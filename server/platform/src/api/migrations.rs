@@ -1,17 +1,19 @@
 //! The history of migrations, which the Supabase CLI and the server itself keep in the same table.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use migrations::{Error as MigrationError, Migrator};
 use poem::Request;
 use poem_openapi::param::{Header, Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use postgres::{Database, text};
+use postgres::{Connection, Database, Limits, text};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
+use tokio::sync::MutexGuard;
 
 use super::Context;
 use super::payload::Done;
@@ -24,6 +26,12 @@ use crate::store::{document_of, documents, optional};
 const MORE_COLUMNS: &str = "alter table supabase_migrations.schema_migrations \
      add column if not exists rollback text[], add column if not exists created_by text, \
      add column if not exists idempotency_key text unique";
+
+/// Waits until no other node applies or records a migration; the end of the connection lets the next one begin.
+const ALONE: &str =
+    "select pg_catalog.pg_advisory_lock(pg_catalog.hashtext('basalt_platform: migrations of operators'))";
+/// How long a migration waits for others.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) struct MigrationsApi(pub(super) Arc<Context>);
 
@@ -92,7 +100,7 @@ impl MigrationsApi {
         body: Json<NewMigration>,
     ) -> Result<Done, Error> {
         let operator = self.0.enter(request, &project, Scope::DatabaseMigrationsWrite)?;
-        let _turn = self.0.inner().migrating.lock().await;
+        let _turn = self.turn().await?;
         if self.is_known(idempotency_key.as_deref()).await? {
             return Ok(Done::Ok);
         }
@@ -113,7 +121,7 @@ impl MigrationsApi {
         body: Json<NewMigration>,
     ) -> Result<Done, Error> {
         let operator = self.0.enter(request, &project, Scope::DatabaseMigrationsWrite)?;
-        let _turn = self.0.inner().migrating.lock().await;
+        let _turn = self.turn().await?;
         if self.is_known(idempotency_key.as_deref()).await? {
             return Ok(Done::Ok);
         }
@@ -204,6 +212,17 @@ impl MigrationsApi {
 }
 
 impl MigrationsApi {
+    /// Waits until no other migration is applied or recorded, on this node and on others. What is returned is held
+    /// until the end: so the next request sees the key and the version of this one.
+    async fn turn(&self) -> Result<(MutexGuard<'_, ()>, Connection), Error> {
+        let inner = self.0.inner();
+        let turn = inner.migrating.lock().await;
+        let mut connection = inner.store.open(None, "basalt-platform").await?;
+        let limits = Limits { time: PATIENCE, bytes: 1 << 10 };
+        connection.query(ALONE, limits).await?;
+        Ok((turn, connection))
+    }
+
     fn database(&self) -> &Database {
         &self.0.inner().project_database
     }

@@ -22,13 +22,21 @@ pub(super) struct QueryApi(pub(super) Arc<Context>);
 /// SQL to be run.
 #[derive(Object)]
 struct QueryBody {
-    /// One or more statements.
-    #[oai(validator(min_length = 1))]
-    query: String,
+    /// One or more statements: a text.
+    query: Value,
     /// The values of `$1`, `$2`, …, for one statement.
     parameters: Option<Vec<Value>>,
     /// Whether it may only read.
     read_only: Option<bool>,
+}
+
+impl QueryBody {
+    /// Returns the statements. Errors: 400 for something else than a text, which the framework would make one of a
+    /// number.
+    fn sql(&self) -> Result<&str, Error> {
+        let text = self.query.as_str().filter(|text| !text.is_empty());
+        text.ok_or_else(|| Error::invalid("query must be a text of one character at least"))
+    }
 }
 
 #[OpenApi]
@@ -45,7 +53,7 @@ impl QueryApi {
         let scope = if is_read_only { Scope::DatabaseRead } else { Scope::DatabaseWrite };
         let operator = self.0.enter(request, &project, scope)?;
         if !is_read_only {
-            let excerpt: String = body.query.chars().take(AUDITED).collect();
+            let excerpt: String = body.sql()?.chars().take(AUDITED).collect();
             self.0.audit(&operator, "database.query", json!({ "query": excerpt })).await?;
         }
         Ok(Created::of(self.rows(&body, is_read_only).await?))
@@ -67,7 +75,7 @@ impl QueryApi {
 impl QueryApi {
     async fn rows(&self, body: &QueryBody, is_read_only: bool) -> Result<Vec<Value>, Error> {
         let query = Query {
-            sql: &body.query,
+            sql: body.sql()?,
             parameters: body.parameters.as_deref().unwrap_or_default(),
             is_read_only,
             time: self.0.settings.query_timeout,

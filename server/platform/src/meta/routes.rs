@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gateway::Caller;
 use http::{Method, StatusCode};
+use percent_encoding::percent_decode_str;
 use poem::{Endpoint, Request, Response, endpoint};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,6 +21,9 @@ use crate::error::{self, Error};
 const LONGEST: Duration = Duration::from_secs(300);
 /// The largest body of a request in bytes, as upstream has it.
 const LARGEST: usize = 3 << 20;
+
+/// The SQLSTATE of a statement that was cancelled, because of its time limit.
+const CANCELLED: &str = "57014";
 
 /// The body of `POST /query`.
 #[derive(Deserialize)]
@@ -115,7 +119,14 @@ async fn query(
     match context.inner().console.run(&query).await {
         Ok(rows) => Ok(Value::Array(rows)),
         Err(Error::Sql(refusal, sql)) => {
-            Err(Refusal(StatusCode::BAD_REQUEST, described(&refusal, &error::described(&refusal, &sql))))
+            let status =
+                if refusal.code == CANCELLED { StatusCode::REQUEST_TIMEOUT } else { StatusCode::BAD_REQUEST };
+            Err(Refusal(status, described(&refusal, &error::described(&refusal, &sql))))
+        }
+        Err(other @ Error::Database(postgres::Error::Timeout(_))) => {
+            let Refusal(status, mut body) = failed(&other.message(), other.status());
+            body["code"] = json!(CANCELLED);
+            Err(Refusal(status, body))
         }
         Err(other) => Err(failed(&other.message(), other.status())),
     }
@@ -159,6 +170,8 @@ fn described(refusal: &postgres::ServerError, formatted: &str) -> Value {
 /// Returns a list, or one of its objects.
 async fn list(context: &Context, path: &str, parameters: &HashMap<String, String>) -> Result<Value, Refusal> {
     let (name, id) = path.split_once('/').map_or((path, None), |(name, id)| (name, Some(id)));
+    let id = id.map(|id| percent_decode_str(id).decode_utf8_lossy());
+    let id = id.as_deref();
     let list = List::of_name(name).filter(|list| *list != List::Version).ok_or_else(Refusal::not_found)?;
     if let Some(id) = id {
         let (kind, is_valid) = identity(list, id).ok_or_else(Refusal::not_found)?;

@@ -129,7 +129,12 @@ pub(crate) async fn next_version(
     taken.ok_or_else(|| Error::Internal("no number of a version was taken".to_owned()))
 }
 
+/// The SQLSTATE of a row that refers to one that is gone.
+const MISSING: &str = "23503";
+
 /// Keeps a version that [`next_version`] has numbered, with its files. It takes no calls yet.
+///
+/// Errors: 409 if the function was deleted since.
 pub(crate) async fn keep(
     database: &Database,
     (function, version): (Uuid, i32),
@@ -173,7 +178,12 @@ pub(crate) async fn keep(
                 vec![text(&function), text(&version), text(path), bytes(hash)],
             );
     }
-    changes.commit::<Value>(database).await.map(drop)
+    changes.commit::<Value>(database).await.map(drop).map_err(|error| match error {
+        Error::Database(postgres::Error::Postgres(refusal)) if refusal.code == MISSING => {
+            Error::Refused(http::StatusCode::CONFLICT, "The function was deleted in the meantime".into())
+        }
+        other => other,
+    })
 }
 
 /// Gives the calls of functions to other versions, all at once. Each is the function's id and the version's number.
