@@ -2,6 +2,7 @@
 // access token and nothing else.
 
 import { execFile } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -9,6 +10,7 @@ import { promisify } from 'node:util'
 
 import { beforeAll, describe, expect, test } from 'vitest'
 
+import { identityProvider } from '../support/identity-provider.mjs'
 import { Server } from '../support/server.mjs'
 
 const run = promisify(execFile)
@@ -105,7 +107,12 @@ beforeAll(async () => {
   await mkdir(path.join(served, 'supabase/snippets'))
   await writeFile(path.join(served, 'supabase/snippets/count.sql'), 'select count(*) from notes')
   // On the port of config.toml, the CLI takes the database for its own stack's, and looks for a container.
-  const env = { BASALT_DATABASE_PORT: '0' }
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const env = {
+    BASALT_DATABASE_PORT: '0',
+    GOTRUE_SAML_ENABLED: 'true',
+    GOTRUE_SAML_PRIVATE_KEY: privateKey.export({ type: 'pkcs1', format: 'der' }).toString('base64'),
+  }
   server = await Server.start({ project: served, folders: [served, folder], env })
   await writeFile(path.join(folder, 'basalt.profile.yaml'), await basalt('status', '--profile'))
   token = await basalt('token', 'create')
@@ -216,6 +223,21 @@ describe('the CLI', () => {
     expect(await supabase('snippets', 'list', '--remote')).toContain('count')
     expect(await supabase('backups', 'list', '--remote')).toContain('local')
     expect(await supabase('branches', 'list', '--remote')).toContain('GIT BRANCH')
+  })
+
+  test('adds, shows, changes and removes identity providers', async () => {
+    await writeFile(path.join(folder, 'idp.xml'), identityProvider('ships.example'))
+    const flags = ['--metadata-file', path.join(folder, 'idp.xml'), '--domains', 'ships.example']
+    await supabase('sso', 'add', '--type', 'saml', ...flags, '--yes')
+    expect(await supabase('sso', 'list')).toContain('ships.example')
+    const { items } = (await get('/config/auth/sso/providers')) as { items: { id: string }[] }
+    const id = items[0]?.id ?? ''
+    expect(await supabase('sso', 'show', id)).toContain('https://ships.example/metadata')
+    await supabase('sso', 'update', id, '--add-domains', 'boats.example', '--yes')
+    expect(await supabase('sso', 'list')).toContain('boats.example')
+    await supabase('sso', 'remove', id, '--yes')
+    expect(await get('/config/auth/sso/providers')).toEqual({ items: [] })
+    await expect(supabase('sso', 'show', id)).rejects.toThrow(/could not be found|404/)
   })
 
   test('compares the settings', async () => {

@@ -1,5 +1,6 @@
 //! The endpoints, one file per family. Their descriptions are the service's OpenAPI document.
 
+mod absent;
 mod account;
 mod advisors;
 mod api_keys;
@@ -13,7 +14,9 @@ mod payload;
 mod projects;
 mod query;
 mod secrets;
+mod signing_keys;
 mod snippets;
+mod sso;
 mod storage;
 mod types;
 mod version2;
@@ -158,6 +161,13 @@ fn version1(context: &Arc<Context>) -> Route {
         storage::StorageApi(of()),
         snippets::SnippetsApi(of()),
         others::OthersApi(of()),
+    );
+    // A tuple has no more than 16 of them.
+    let apis = (
+        apis,
+        signing_keys::SigningKeysApi(of()),
+        sso::SsoApi(of()),
+        absent::AbsentApi(of()),
     );
     routes(OpenApiService::new(apis, "Platform", env!("CARGO_PKG_VERSION")), "/v1")
 }

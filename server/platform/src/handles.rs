@@ -21,6 +21,7 @@ use crate::managed::{Configurable, ServiceConfig};
 use crate::project::Project;
 use crate::runtime::FunctionRuntime;
 use crate::seal::Seal;
+use crate::services::{Service, ServiceEndpoint};
 use crate::store;
 use crate::store::network::NetworkSettings;
 use crate::{Error, Settings};
@@ -78,6 +79,8 @@ pub(crate) struct Inner {
     pub(crate) managed: tokio::sync::Mutex<Managed>,
     /// Held while a migration is applied or recorded, so that the next request sees its key and its version.
     pub(crate) migrating: tokio::sync::Mutex<()>,
+    pub(crate) auth: Service,
+    pub(crate) rest: Service,
     runtime: Option<Arc<dyn FunctionRuntime>>,
     has_token: AtomicBool,
 }
@@ -113,6 +116,8 @@ impl Handles {
             server,
             managed: tokio::sync::Mutex::new(managed),
             migrating: tokio::sync::Mutex::default(),
+            auth: Service::default(),
+            rest: Service::default(),
         };
         inner.refresh().await.map_err(Error::described)?;
         if let Some(deployments) = &inner.deployments {
@@ -124,6 +129,16 @@ impl Handles {
     /// Returns the reference of the project.
     pub fn project_ref(&self) -> String {
         self.0.project.reference()
+    }
+
+    /// Sets the auth service, which is made anew when settings have changed.
+    pub fn set_auth(&self, endpoint: ServiceEndpoint) {
+        self.0.auth.set(endpoint);
+    }
+
+    /// Sets the REST service.
+    pub fn set_rest(&self, endpoint: ServiceEndpoint) {
+        self.0.rest.set(endpoint);
     }
 
     /// Follows what other nodes change, until `stop` is cancelled.

@@ -2,9 +2,10 @@
 //! server.
 //!
 //! A request goes through `access` (who it is), `api` (what the endpoint takes and returns) and the rules: `console`
-//! (SQL of operators), `deployments` (functions), `advisors`, `project`. `store` has the SQL of schema `basalt_platform`.
-//! `mcp` serves agents with the same endpoints, `oauth` lets them get a token, `meta` is the interface of postgres-meta.
-//! The service knows no other one: what it needs of them comes with [`Parts`] and [`ServiceConfig`].
+//! (SQL of operators), `deployments` (functions), `advisors`, `project`. `store` has the SQL of schema
+//! `basalt_platform`. `mcp` serves agents with the same endpoints, `oauth` lets them get a token, `meta` is the
+//! interface of postgres-meta. The service knows no other one: what it needs of them comes with [`Parts`] and
+//! [`ServiceConfig`], and with [`Handles::set_auth`] and [`Handles::set_rest`].
 
 mod access;
 mod advisors;
@@ -22,6 +23,7 @@ mod parts;
 mod project;
 mod runtime;
 mod seal;
+mod services;
 mod settings;
 mod settings_commands;
 mod store;
@@ -37,6 +39,7 @@ pub use gate::{DatabaseGate, GateRules};
 pub use handles::{Handles, Health, Parts, ServiceHealth};
 pub use managed::{Configurable, Field, Form, ServiceConfig};
 pub use runtime::{FunctionRuntime, TakeCalls, Version};
+pub use services::ServiceEndpoint;
 pub use settings::{Access, Settings};
 pub use settings_commands::{list_settings, managed_settings, reset_settings};
 pub use store::CHANNEL;

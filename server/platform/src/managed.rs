@@ -91,6 +91,8 @@ pub struct ServiceConfig {
     pub realtime: Vec<Field>,
     /// The managed settings that have no effect, each with the variable of the environment that sets the same.
     pub overruled: BTreeMap<String, String>,
+    /// The issuers of other servers whose tokens are accepted.
+    pub third_parties: Vec<String>,
 }
 
 impl ServiceConfig {

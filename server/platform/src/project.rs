@@ -58,6 +58,11 @@ impl ProjectBody {
         (&self.reference, &self.name, &self.created_at)
     }
 
+    /// Returns the version of Postgres.
+    pub(crate) fn version(&self) -> &str {
+        &self.database.version
+    }
+
     /// Returns the major version of Postgres.
     pub(crate) fn engine(&self) -> &str {
         &self.database.postgres_engine

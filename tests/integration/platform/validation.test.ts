@@ -5,6 +5,7 @@
 
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 
+import { identityProvider } from '../../support/identity-provider.mjs'
 import document from './schemas.json' with { type: 'json' }
 import { Platform, saying, type Answer, type Content, type FunctionBody } from './support.ts'
 
@@ -226,6 +227,15 @@ describe.skipIf(inject('own') === null)(
       'post /v1/projects/{ref}/network-bans/retrieve',
       'post /v1/projects/{ref}/network-bans/retrieve/enriched',
       'post /v1/projects/{ref}/database/webhooks/enable',
+      'get /v1/projects/{ref}/actions',
+      'get /v1/projects/{ref}/config/auth/third-party-auth',
+      'get /v1/projects/{ref}/database/context',
+      'get /v1/projects/{ref}/database/openapi',
+      'get /v1/projects/{ref}/jit-access',
+      'get /v1/projects/{ref}/restore',
+      'get /v1/projects/{ref}/upgrade/eligibility',
+      'get /v1/projects/{ref}/upgrade/status',
+      'get /v1/projects/{ref}/vanity-subdomain',
     ])('%s', async (operation) => {
       const body = await ask(operation)
       // Nothing would hold of an empty list.
@@ -313,6 +323,46 @@ describe.skipIf(inject('own') === null)(
       await ask('patch /v1/projects/{ref}/api-keys/{id}', { json: { name: 'renamed' } }, { id })
       await ask('delete /v1/projects/{ref}/api-keys/{id}', {}, { id })
       await ask('put /v1/projects/{ref}/api-keys/legacy', {}, {}, '?enabled=true')
+    })
+
+    test('signing keys', async () => {
+      const { keys } = await ask<{ keys: { id: string; status: string }[] }>(
+        'get /v1/projects/{ref}/config/auth/signing-keys',
+      )
+      expect(keys.map(({ status }) => status)).toEqual(['in_use', 'previously_used'])
+      const { id } = await ask<{ id: string }>(
+        'get /v1/projects/{ref}/config/auth/signing-keys/legacy',
+      )
+      expect(id).toBe(keys[1]?.id)
+      await ask('get /v1/projects/{ref}/config/auth/signing-keys/{id}', {}, { id })
+    })
+
+    test('identity providers', async () => {
+      const providers = '/v1/projects/{ref}/config/auth/sso/providers'
+      const json = {
+        type: 'saml',
+        metadata_xml: identityProvider('ships.example'),
+        domains: ['ships.example'],
+        attribute_mapping: { keys: { name: { names: ['cn'], default: 'nobody' } } },
+      }
+      const { id } = await ask<{ id: string }>(`post ${providers}`, { json })
+      const provider_id = id
+      expect(await ask(`get ${providers}`)).toMatchObject({ items: [{ id }] })
+      await ask(`get ${providers}/{provider_id}`, {}, { provider_id })
+      const change = { json: { domains: ['boats.example'] } }
+      expect(await ask(`put ${providers}/{provider_id}`, change, { provider_id })).toMatchObject({
+        domains: [{ domain: 'boats.example' }],
+      })
+      await ask(`delete ${providers}/{provider_id}`, {}, { provider_id })
+      for (const wrong of [id, 'nonsense']) {
+        const answer = await platform.project('GET', `/config/auth/sso/providers/${wrong}`)
+        expect(answer.status).toBe(404)
+      }
+      const again = await platform.project('POST', '/config/auth/sso/providers', { json: {} })
+      expect(again).toMatchObject({ status: 400, body: { message: expect.any(String) as string } })
+      const token = await platform.createToken('--scopes', 'auth_config_read')
+      const refused = await platform.project('POST', '/config/auth/sso/providers', { json, token })
+      expect(refused.status).toBe(403)
     })
 
     test('secrets', async () => {

@@ -46,6 +46,7 @@ fn config(reader: &mut Reader<'_>, services: &Services) -> Result<ServiceConfig,
         storage: services.storage.as_ref().map(storage).unwrap_or_default(),
         realtime: services.realtime.as_ref().map(realtime).unwrap_or_default(),
         overruled: reader.overruled().clone(),
+        third_parties: services.third_parties.clone(),
     })
 }
 

@@ -75,6 +75,8 @@ settings::words! {
         AuthConfigWrite = "auth_config_write",
         /// List the keys that sign users' tokens.
         AuthSigningKeysRead = "auth_signing_keys_read",
+        /// Change the keys that sign users' tokens.
+        AuthSigningKeysWrite = "auth_signing_keys_write",
         /// Read the settings of storage.
         StorageConfigRead = "storage_config_read",
         /// Change the settings of storage.
@@ -91,6 +93,12 @@ settings::words! {
         AnalyticsLogsRead = "analytics_logs_read",
         /// List backups.
         BackupsRead = "backups_read",
+        /// List runs of actions of branches.
+        ActionRunsRead = "action_runs_read",
+        /// Read the name of the project's host.
+        CustomDomainRead = "custom_domain_read",
+        /// Read the subdomain of the project.
+        VanitySubdomainRead = "vanity_subdomain_read",
         /// List branches.
         BranchingDevelopmentRead = "branching_development_read",
         /// List add-ons.

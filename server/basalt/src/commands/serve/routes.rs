@@ -49,6 +49,9 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin,
     };
     let mut routes = PrefixRouter::new(others);
     if let Some(rest) = &running.rest {
+        if let Some(platform) = parts.platform {
+            platform.set_rest(rest.clone().map_to_response().boxed());
+        }
         let guarded = gateway.guarded("rest", rest.clone()).shaping_queries_by(rest::query_shape);
         let guarded = if settings.gateway.public_openapi { guarded } else { guarded.keeping_secret("/") };
         routes = routes.mount("/rest/v1", guarded);
@@ -60,6 +63,9 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin,
     if let (Some(auth), Some(handles)) = (&settings.services.auth, &running.auth) {
         let auth = auth::service(auth.clone(), handles).map_err(Error::service("auth"))?;
         let auth = Arc::new(auth);
+        if let Some(platform) = parts.platform {
+            platform.set_auth(Arc::clone(&auth).map_to_response().boxed());
+        }
         let guarded = gateway.guarded_except("auth", auth::keyless_paths(), Arc::clone(&auth));
         let metadata = gateway.open("auth", auth.before(metadata));
         routes = routes.mount(AUTH, guarded.exposing(auth::EXPOSED_HEADERS));
