@@ -225,6 +225,35 @@ describe('the CLI', () => {
     expect(await supabase('branches', 'list', '--remote')).toContain('GIT BRANCH')
   })
 
+  test('shows logs', async () => {
+    await write(GREETING)
+    await supabase('functions', 'deploy', 'greeting', '--use-api', '--remote', '--yes')
+    await call('greeting')
+    await call('nowhere')
+    const logs = async (...words: string[]) => {
+      const flags = ['--since', '10m', '--output-format', 'json']
+      return supabase('logs', '--remote', ...words, ...flags)
+    }
+    const calls = await logs('--service', 'function-edge')
+    expect(calls).toContain('/functions/v1/greeting')
+    expect(calls).toContain('/functions/v1/nowhere')
+    const refused = await logs('--service', 'function-edge', '--level', 'warn')
+    expect(refused).toContain('/functions/v1/nowhere')
+    expect(refused).not.toContain('/functions/v1/greeting')
+    const all = (await get('/functions')) as { id: string; slug: string }[]
+    const id = all.find(({ slug }) => slug === 'greeting')?.id ?? ''
+    const own = await logs('--service', 'function-edge', '--resource', id)
+    expect(own).not.toContain('/functions/v1/nowhere')
+    expect(own).toContain('/functions/v1/greeting')
+    await expect(supabase('db', 'query', '--remote', 'select lanterns', '--yes')).rejects.toThrow()
+    expect(await logs('--service', 'postgres', '--search', 'LANTERNS')).toContain('lanterns')
+    const sql = "select count() as n from logs where source = 'edge_logs'"
+    expect(await logs('--sql', sql)).toMatch(/"n"/)
+    await expect(logs('--sql', 'select nothing from logs')).rejects.toThrow(/nothing/)
+    // Without a service, it asks for all.
+    expect(await supabase('logs', '--remote', '--output-format', 'text')).toContain('nowhere')
+  })
+
   test('adds, shows, changes and removes identity providers', async () => {
     await writeFile(path.join(folder, 'idp.xml'), identityProvider('ships.example'))
     const flags = ['--metadata-file', path.join(folder, 'idp.xml'), '--domains', 'ships.example']

@@ -316,16 +316,19 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
     let own = |role: &'static str| (role, password(keys, role));
     let passwords = [AUTHENTICATOR, AUTH_ADMIN, STORAGE_ADMIN].map(own);
     let passwords = passwords.each_ref().map(|(role, password)| (*role, password.as_str()));
-    let (reader, reader_password) = own(platform::READER);
+    let readers = [platform::READER, platform::LOGS_READER].map(own);
     backend
         .with_admin(async |admin| {
             let mut client: Client = admin.client().await?;
             migrations::set_role_passwords(&mut client, &passwords).await?;
-            // Only a superuser can create this role.
-            match migrations::set_role_passwords(&mut client, &[(reader, &reader_password)]).await {
-                Ok(_) | Err(migrations::Error::NoSuchRole(_)) => Ok(()),
-                Err(error) => Err(error.into()),
+            for (reader, password) in &readers {
+                // Not every administrator can create these roles.
+                match migrations::set_role_passwords(&mut client, &[(*reader, password)]).await {
+                    Ok(_) | Err(migrations::Error::NoSuchRole(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
+            Ok(())
         })
         .await?;
     Ok(Logins::OwnRoles)
@@ -382,7 +385,7 @@ async fn store_secrets(settings: &Settings, client: &mut Client) -> Result<(), E
 }
 
 /// Returns the password of a login role.
-fn password(keys: &Keys, role: &str) -> String {
+pub(crate) fn password(keys: &Keys, role: &str) -> String {
     keys.derive(&format!("database password of {role}"))
 }
 

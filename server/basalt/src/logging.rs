@@ -1,8 +1,11 @@
 //! The log: its format, and its content.
 
-use std::io::IsTerminal as _;
-use std::sync::OnceLock;
+mod recent;
 
+use std::io::IsTerminal as _;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use events::Events;
 use settings::Variables;
 use tracing_subscriber::fmt::time::SystemTime;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -53,6 +56,14 @@ pub(crate) fn is_json() -> bool {
 
 /// Changes what is logged; empty before the log was started, or if an environment variable determines what is logged.
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
+
+/// What has happened recently. The log is one for the process, and so are these.
+static EVENTS: LazyLock<Arc<Events>> = LazyLock::new(Arc::default);
+
+/// Returns what has happened recently, which includes messages of the log.
+pub(crate) fn events() -> Arc<Events> {
+    Arc::clone(&EVENTS)
+}
 
 fn filter(directives: &str) -> EnvFilter {
     EnvFilter::builder().parse_lossy(limit_dependencies(directives))
@@ -106,8 +117,11 @@ pub(crate) fn start(format: Format, level: Option<&str>, variables: &Variables) 
         Format::Text => lines.with_target(false).boxed(),
         Format::Json => lines.json().flatten_event(true).with_current_span(false).boxed(),
     };
+    // The servers that replace PostgREST or GoTrue have no interface that shows recent events.
+    let recent =
+        level.is_none().then(|| recent::Recent(events()).with_filter(self::filter(recent::DIRECTIVES)));
     // It fails only in tests, which may start more than one.
-    let _ = tracing_subscriber::registry().with(filter).with(lines).try_init();
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).with(recent).try_init();
     if of_environment.is_none() {
         let _ = FILTER.set(handle);
     }

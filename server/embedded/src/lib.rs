@@ -40,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 pub use binaries::{Binaries, Search, find_client, find_psql};
 pub use error::{Error, SearchReport};
 pub use preload::{MissingLibrary, missing_libraries};
+pub use setup::log_file;
 pub use supervisor::State;
 pub use upgrade::{Hardening, Upgrade};
 pub use version::{MINIMUM_MAJOR, Version};

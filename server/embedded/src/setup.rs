@@ -34,8 +34,9 @@ const PASSWORD_LIMIT: Duration = Duration::from_secs(60);
 /// How many times another port is tried if the port is taken between the check and the start.
 const MAX_PORT_RACES: u32 = 5;
 
-pub(super) fn log_file(data: &DataDir) -> PathBuf {
-    data.path().join("logs/postgres.log")
+/// Returns the file with Postgres' log in the data folder `data`.
+pub fn log_file(data: &Path) -> PathBuf {
+    data.join("logs/postgres.log")
 }
 
 /// Implements [`Cluster::start`] and, with `throwaway`, [`Cluster::ephemeral`].
@@ -52,7 +53,7 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         binaries: binaries.clone(),
         cluster: data.cluster().canonicalize().map_err(Error::io("resolve", &data.cluster()))?,
         run_dir: run_dir::open(data.path(), account.as_ref())?,
-        log_file: log_file(&data),
+        log_file: log_file(data.path()),
         port: free_port(options.port.unwrap_or(0))?,
         tcp: options.port.is_some(),
         throwaway: throwaway.then(|| data.path().to_owned()),

@@ -57,7 +57,7 @@ pub struct Layered<E> {
 impl<E: Endpoint> Layered<E> {
     pub(crate) fn new(gateway: Gateway, service: &'static str, key: RequiredKey, endpoint: E) -> Self {
         Self {
-            log: AccessLog::new(service, gateway.metrics_of(service)),
+            log: AccessLog::new(service, gateway.metrics_of(service), gateway.events_of(service)),
             cors: Cors::default(),
             key,
             body: BodyLimit::new(gateway.settings().body_limit.0),

@@ -24,6 +24,7 @@ mod slow;
 use std::net::IpAddr;
 use std::sync::{Arc, Once};
 
+use events::Events;
 use fairness::Memory;
 use poem::{Endpoint, Request, Response};
 use telemetry::Tracer;
@@ -52,7 +53,12 @@ use metrics::{Metrics, ServiceMetrics};
 pub struct Gateway {
     configuration: Arc<Configuration>,
     handles: Arc<Handles>,
+    /// Where requests are kept as events; `None` if they are not.
+    events: Option<Arc<Events>>,
 }
+
+/// Services whose requests are no events: those of the operators, who read these and would only see themselves.
+const WITHOUT_EVENTS: [&str; 3] = ["platform", "mcp", "pg"];
 
 /// What follows from the settings.
 struct Configuration {
@@ -108,7 +114,13 @@ impl Gateway {
             tracer,
             untrusted_proxies: Once::new(),
         };
-        Self { configuration: Arc::new(settings.into()), handles: Arc::new(handles) }
+        Self { configuration: Arc::new(settings.into()), handles: Arc::new(handles), events: None }
+    }
+
+    /// Keeps requests as `events`.
+    #[must_use]
+    pub fn recording(self, events: Arc<Events>) -> Self {
+        Self { events: Some(events), ..self }
     }
 
     /// Returns a gateway with other `settings` and the state of this one: its counts, metrics and nodes. What
@@ -118,7 +130,8 @@ impl Gateway {
         let current = self.settings();
         let kept =
             Settings { body_memory: current.body_memory, network_shares: current.network_shares, ..settings };
-        Self { configuration: Arc::new(kept.into()), handles: Arc::clone(&self.handles) }
+        let handles = Arc::clone(&self.handles);
+        Self { configuration: Arc::new(kept.into()), handles, events: self.events.clone() }
     }
 
     /// Divides the server's `number` of connections between the networks of callers, if networks have shares. The
@@ -176,6 +189,10 @@ impl Gateway {
 
     fn metrics_of(&self, service: &'static str) -> Arc<ServiceMetrics> {
         self.handles.metrics.service(service)
+    }
+
+    fn events_of(&self, service: &'static str) -> Option<Arc<Events>> {
+        self.events.clone().filter(|_| !WITHOUT_EVENTS.contains(&service))
     }
 
     /// Returns the project's other nodes.

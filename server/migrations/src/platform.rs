@@ -58,6 +58,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0036_visible_rows.sql",
     "0037_management.sql",
     "0038_managed_settings.sql",
+    "0039_logs.sql",
 ];
 
 impl PlatformFile {

@@ -7,6 +7,7 @@ mod api_keys;
 mod config;
 mod functions;
 mod login_roles;
+mod logs;
 mod migrations;
 mod network;
 mod others;
@@ -46,7 +47,9 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) const fn new(settings: Settings, handles: Handles) -> Self {
+    pub(crate) fn new(settings: Settings, handles: Handles) -> Self {
+        // A context is made anew when settings have changed.
+        handles.0.logs.limit(settings.log_memory);
         Self { settings, handles }
     }
 
@@ -165,6 +168,7 @@ fn version1(context: &Arc<Context>) -> Route {
     // A tuple has no more than 16 of them.
     let apis = (
         apis,
+        logs::LogsApi(of()),
         signing_keys::SigningKeysApi(of()),
         sso::SsoApi(of()),
         absent::AbsentApi(of()),

@@ -17,6 +17,7 @@ use crate::access::Failures;
 use crate::console::Console;
 use crate::deployments::Deployments;
 use crate::gate::{DatabaseGate, GateRules};
+use crate::logs::{LogParts, Logs};
 use crate::managed::{Configurable, ServiceConfig};
 use crate::project::Project;
 use crate::runtime::FunctionRuntime;
@@ -56,6 +57,8 @@ pub struct Parts {
     pub managed: Managed,
     /// Asks all services how they are.
     pub health: Health,
+    /// What logs are made of.
+    pub logs: LogParts,
 }
 
 /// What the service keeps; cheap to clone.
@@ -77,6 +80,7 @@ pub(crate) struct Inner {
     pub(crate) server: Option<Arc<dyn Configurable>>,
     /// The managed settings that were used last, or that could not be used. Held while they are changed.
     pub(crate) managed: tokio::sync::Mutex<Managed>,
+    pub(crate) logs: Logs,
     /// Held while a migration is applied or recorded, so that the next request sees its key and its version.
     pub(crate) migrating: tokio::sync::Mutex<()>,
     pub(crate) auth: Service,
@@ -95,7 +99,7 @@ impl Handles {
         {
             return Err(format!("basalt.platform.ref: expected 20 lowercase letters, found {wrong:?}"));
         }
-        let Parts { store, project, reader, keys, functions, gate, server, managed, health } = parts;
+        let Parts { store, project, reader, keys, functions, gate, server, managed, health, logs } = parts;
         let identity = Project::load(&store, &keys, settings).await.map_err(Error::described)?;
         let runtime = functions.as_ref().map(|(runtime, _)| Arc::clone(runtime));
         let deployments = functions.map(|(runtime, folder)| Deployments::new(store.clone(), runtime, folder));
@@ -115,6 +119,7 @@ impl Handles {
             health,
             server,
             managed: tokio::sync::Mutex::new(managed),
+            logs: Logs::new(logs),
             migrating: tokio::sync::Mutex::default(),
             auth: Service::default(),
             rest: Service::default(),

@@ -2,7 +2,7 @@
 //! server.
 //!
 //! A request goes through `access` (who it is), `api` (what the endpoint takes and returns) and the rules: `console`
-//! (SQL of operators), `deployments` (functions), `advisors`, `project`. `store` has the SQL of schema
+//! (SQL of operators), `logs`, `deployments` (functions), `advisors`, `project`. `store` has the SQL of schema
 //! `basalt_platform`. `mcp` serves agents with the same endpoints, `oauth` lets them get a token, `meta` is the
 //! interface of postgres-meta. The service knows no other one: what it needs of them comes with [`Parts`] and
 //! [`ServiceConfig`], and with [`Handles::set_auth`] and [`Handles::set_rest`].
@@ -15,6 +15,7 @@ mod deployments;
 mod error;
 mod gate;
 mod handles;
+mod logs;
 mod managed;
 mod mcp;
 mod meta;
@@ -37,6 +38,7 @@ pub use access::Scope;
 pub use advisors::{Category, advise};
 pub use gate::{DatabaseGate, GateRules};
 pub use handles::{Handles, Health, Parts, ServiceHealth};
+pub use logs::{LogParts, READER as LOGS_READER};
 pub use managed::{Configurable, Field, Form, ServiceConfig};
 pub use runtime::{FunctionRuntime, TakeCalls, Version};
 pub use services::ServiceEndpoint;

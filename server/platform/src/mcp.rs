@@ -9,6 +9,7 @@ mod answers;
 mod arguments;
 mod documents;
 mod handler;
+mod logs;
 mod requests;
 mod scope;
 mod tables;

@@ -29,8 +29,8 @@ impl Service {
         *self.0.write() = Some(Arc::new(endpoint));
     }
 
-    /// Sends a request with further `headers` on behalf of the operator who has sent `request`, and returns the status and the document of the
-    /// response.
+    /// Sends a request with further `headers` on behalf of the operator who has sent `request`, and returns the
+    /// status and the document of the response.
     ///
     /// Errors: 501 if the service is off; its refusals with their status.
     pub(crate) async fn send(

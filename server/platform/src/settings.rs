@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use settings::Bytes;
+
 use crate::managed::ServiceConfig;
 
 settings::words! {
@@ -46,6 +48,9 @@ settings::settings! {
         /// How long the statements of a query may run, in seconds.
         #[setting(variables = [], key = "basalt.platform.query_timeout")]
         pub query_timeout: std::time::Duration = std::time::Duration::from_secs(60),
+        /// How much memory recent events may take, which queries of logs see. With 0, there are no logs.
+        #[setting(variables = ["BASALT_LOG_MEMORY"], key = "basalt.platform.log_memory")]
+        pub log_memory: Bytes = Bytes(16 << 20),
         /// Whether the port of the API is on a loopback address.
         pub is_local: bool = true,
         /// The URL under which clients reach the API.

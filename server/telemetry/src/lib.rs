@@ -17,4 +17,5 @@ pub use request::{Request, handling, name_route, names_only};
 pub use scrape::{collector, gauge_of, write_metric};
 pub use slow::SlowStatements;
 pub use span::{Parent, Span, Tracer, begin_call, write_parent_to};
+pub use sql::without_values;
 pub use statements::{DatabaseServer, Statement, Statements};

@@ -7,7 +7,7 @@ const LONGEST_SUMMARY: usize = 255;
 
 /// Returns `sql` with `?` in place of strings and numbers, on one line and without comments. Placeholders and names
 /// stay.
-pub(crate) fn without_values(sql: &str) -> String {
+pub fn without_values(sql: &str) -> String {
     let mut text = String::with_capacity(sql.len().min(LONGEST));
     let mut rest = sql;
     while let Some(first) = rest.chars().next() {

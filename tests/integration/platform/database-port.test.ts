@@ -209,6 +209,7 @@ describe.skipIf(inject('own') === null)('the port of the database for other mach
       'supabase_auth_admin',
       'supabase_storage_admin',
       'supabase_read_only_user',
+      'supabase_logs_reader',
     ])
       await expect(login({ user: role, password })).rejects.toMatchObject({
         code: '28000',

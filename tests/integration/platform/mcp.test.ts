@@ -220,7 +220,7 @@ describe.skipIf(inject('own') === null)('agents over the Model Context Protocol'
   test('get descriptions of all tools, with hints about what they do', async () => {
     const all = 'account,docs,database,debugging,development,functions,storage'
     const listed = await tools(`?features=${all}`)
-    expect(listed).toHaveLength(25)
+    expect(listed).toHaveLength(27)
     for (const { name, description, inputSchema, annotations } of listed) {
       expect(name).toMatch(/^[a-z_]+$/)
       expect(description.length).toBeGreaterThan(10)

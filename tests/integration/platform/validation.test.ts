@@ -228,6 +228,7 @@ describe.skipIf(inject('own') === null)(
       'post /v1/projects/{ref}/network-bans/retrieve/enriched',
       'post /v1/projects/{ref}/database/webhooks/enable',
       'get /v1/projects/{ref}/actions',
+      'get /v1/projects/{ref}/analytics/endpoints/logs.all',
       'get /v1/projects/{ref}/config/auth/third-party-auth',
       'get /v1/projects/{ref}/database/context',
       'get /v1/projects/{ref}/database/openapi',

@@ -189,7 +189,8 @@ async fn serve_ports(
     let gate = database_port.as_ref().map(DatabasePort::gate);
     let (server, orders) = managed::orders();
     let server = invocation.map(|_| (Arc::new(server), managed.clone()));
-    let platform = platform::start(settings, keys, running, functions.as_ref(), gate, server).await?;
+    let surroundings = platform::Surroundings { gate, has_cluster: backend.cluster.is_some(), server };
+    let platform = platform::start(settings, keys, running, functions.as_ref(), surroundings).await?;
     let (functions_of, platform_of) = (functions.as_ref(), platform.as_ref());
     let parts =
         Parts { keys, running, functions: functions_of, platform: platform_of, address, admin_address };

@@ -17,12 +17,13 @@ const LONGEST: usize = 10_000;
 const MOST_REQUESTS: usize = 2;
 
 /// The logins of the server's own services, which nobody else has a use for.
-const SERVICES: [&str; 5] = [
+const SERVICES: [&str; 6] = [
     "supabase_admin",
     crate::backend::AUTHENTICATOR,
     crate::backend::AUTH_ADMIN,
     crate::backend::STORAGE_ADMIN,
     platform::READER,
+    platform::LOGS_READER,
 ];
 
 /// The stream of a client, encrypted or not.

@@ -1,11 +1,13 @@
-//! What is recorded of each request: a line in the log, metrics, and a span if requests are traced.
+//! What is recorded of each request: a line in the log, metrics, a recent event, and a span if requests are traced.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use events::{Events, RequestTexts, What};
 use fairness::Network;
-use http::{Method, Uri};
+use http::header::USER_AGENT;
+use http::{HeaderValue, Method, Uri};
 use poem::{Request, Response};
 use telemetry::Parent;
 
@@ -18,6 +20,8 @@ use crate::{Gateway, caller};
 pub(super) struct AccessLog {
     service: &'static str,
     metrics: Arc<ServiceMetrics>,
+    /// `None` if requests of this service are no events.
+    events: Option<Arc<Events>>,
 }
 
 /// What is known of a request before it has a response.
@@ -30,14 +34,20 @@ pub(super) struct Record {
     /// The target, as the client sent it.
     pub(super) uri: Uri,
     method: Method,
+    /// `None` if the request has none, or is no event.
+    agent: Option<HeaderValue>,
     start: Instant,
     /// `None` if requests are not traced.
     span: Option<RequestSpan>,
 }
 
 impl AccessLog {
-    pub(super) const fn new(service: &'static str, metrics: Arc<ServiceMetrics>) -> Self {
-        Self { service, metrics }
+    pub(super) const fn new(
+        service: &'static str,
+        metrics: Arc<ServiceMetrics>,
+        events: Option<Arc<Events>>,
+    ) -> Self {
+        Self { service, metrics, events }
     }
 
     /// Returns the service's name in logs and metrics.
@@ -58,6 +68,7 @@ impl AccessLog {
             network: settings.network_shares.then(|| Network::of(address)).flatten(),
             method: request.method().clone(),
             uri: request.original_uri().clone(),
+            agent: self.events.as_ref().and_then(|_| request.headers().get(USER_AGENT).cloned()),
             request_id,
             address,
             start,
@@ -67,10 +78,21 @@ impl AccessLog {
 
     /// Records the request with its `response`.
     pub(super) fn end(&self, record: Record, response: &Response) {
-        let Record { request_id, address, uri, method, start, span, .. } = record;
+        let Record { request_id, address, uri, method, agent, start, span, .. } = record;
         let took = start.elapsed();
         self.metrics.record(&method, response.status(), took);
         let trace_id = span.and_then(|span| span.end(response));
+        if let Some(events) = self.events.as_ref().filter(|events| events.are_kept()) {
+            let agent = agent.as_ref().and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+            events.push(What::Request(events::Request {
+                service: self.service,
+                method: method.clone(),
+                status: response.status().as_u16(),
+                took,
+                address,
+                texts: RequestTexts::new(uri.path(), request_id.as_str(), agent),
+            }));
+        }
         // Only the path: query strings may contain keys, tokens and search terms.
         tracing::info!(
             target: "access",

@@ -13,9 +13,10 @@ use uuid::Uuid;
 
 use super::requests::Requests;
 use super::scope::Scope;
-use super::{documents, tables};
+use super::{documents, logs, tables};
 use crate::api::Context;
 use crate::deployments::multipart;
+use crate::logs::{DAY, Window};
 
 /// The SQL of `list_extensions`.
 const EXTENSIONS: &str = "select e.name, n.nspname as schema, e.default_version, \
@@ -105,6 +106,8 @@ impl Answers {
                 let body = call.project(&path, &format!("Failed to fetch {kind} advisors")).await?;
                 Ok(json!({ "result": grouped(body) }))
             }
+            "get_logs" => call.logs(&logs::query(call.text("service")), "Failed to fetch logs").await,
+            "query_logs" => call.logs(call.text("sql"), "Failed to query logs").await,
             "get_project_url" => {
                 call.path("")?;
                 Ok(json!({ "url": self.context.settings.api_url }))
@@ -186,6 +189,18 @@ impl Call<'_> {
         let body = json!({ "query": sql, "parameters": parameters, "read_only": true });
         let path = self.path("/database/query")?;
         self.send(Method::POST, &path, Some(&body), "Failed to execute SQL query").await
+    }
+
+    /// Runs a query of logs.
+    async fn logs(&self, sql: &str, fallback: &str) -> Result<Value, String> {
+        let point = |name: &str| self.arguments.get(name).and_then(Value::as_str);
+        let window = Window::of(point("iso_timestamp_start"), point("iso_timestamp_end"), DAY);
+        let (begin, end) = window.map_err(|error| error.message().into_owned())?.texts();
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([("sql", sql), ("iso_timestamp_start", &begin), ("iso_timestamp_end", &end)])
+            .finish();
+        let body = self.project(&format!("/analytics/endpoints/logs?{query}"), fallback).await?;
+        Ok(json!({ "result": untrusted(&body) }))
     }
 
     /// Returns a function with its files.

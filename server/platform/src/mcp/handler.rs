@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_tool_belongs_to_a_group() {
-        assert_eq!(TOOLS.len(), 25);
+        assert_eq!(TOOLS.len(), 27);
         for entry in TOOLS.iter() {
             assert!(Group::of_name(&entry.group).is_some(), "{}", entry.tool.name);
             assert!(entry.tool.annotations.is_some(), "{}", entry.tool.name);

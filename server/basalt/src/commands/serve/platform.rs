@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::platform::{
-    CHANNEL, Configurable, DatabaseGate, FunctionRuntime, Handles, Health, Parts, READER, ServiceHealth,
-    TakeCalls, Version,
+    CHANNEL, Configurable, DatabaseGate, FunctionRuntime, Handles, Health, LOGS_READER, LogParts, Parts,
+    READER, ServiceHealth, TakeCalls, Version,
 };
 use functions::{DeployedFunction, Deployment, Function, Functions, Secrets};
 use futures_util::FutureExt as _;
@@ -17,9 +17,10 @@ use settings::Managed;
 use super::database_access::DatabaseAccess;
 use super::managed::Orders;
 use super::services::RunningServices;
-use crate::backend::Logins;
+use crate::backend::{self, Logins};
 use crate::database_port::Gate;
 use crate::error::Error;
+use crate::logging;
 use crate::settings::Settings;
 
 /// The folder in the data folder in which deployed functions are laid out.
@@ -35,6 +36,8 @@ pub(super) struct Databases {
     store: Database,
     project: Database,
     reader: Option<Database>,
+    /// The password of [`LOGS_READER`]; `None` if this server may not have that role.
+    logs_password: Option<String>,
 }
 
 impl Databases {
@@ -67,7 +70,11 @@ impl Databases {
             }
             false => None,
         };
-        Ok(Self { store, project, reader })
+        let logs_password = match access.logins == Logins::OwnRoles && has_role(&store, LOGS_READER).await? {
+            true => Some(backend::password(access.keys, LOGS_READER)),
+            false => None,
+        };
+        Ok(Self { store, project, reader, logs_password })
     }
 
     /// Returns the pools by their names in metrics.
@@ -84,28 +91,38 @@ async fn has_role(database: &Database, role: &str) -> Result<bool, Error> {
     Ok(database.run(&transaction.timeout(QUESTION_LIMIT)).await?.row().is_some())
 }
 
-/// Starts the platform interface beside the `running` services; `None` if it is off. `server` takes changes of settings,
-/// if they can be read again; it has been made with the managed settings beside it.
+/// What the platform interface needs besides the services.
+pub(super) struct Surroundings {
+    /// Decides who may connect to the database from other machines.
+    pub(super) gate: Option<Arc<Gate>>,
+    /// Whether Postgres is this program's.
+    pub(super) has_cluster: bool,
+    /// Takes changes of settings, if they can be read again, with the managed settings that the services were made with.
+    pub(super) server: Option<(Arc<Orders>, Managed)>,
+}
+
+/// Starts the platform interface beside the `running` services; `None` if it is off.
 pub(super) async fn start(
     settings: &Settings,
     keys: &tokens::Keys,
     running: &RunningServices,
     functions: Option<&Functions>,
-    gate: Option<Arc<Gate>>,
-    server: Option<(Arc<Orders>, Managed)>,
+    Surroundings { gate, has_cluster, server }: Surroundings,
 ) -> Result<Option<Handles>, Error> {
     let Some(databases) = running.platform.clone() else { return Ok(None) };
     let runtime = functions.map(|functions| {
         let runtime: Arc<dyn FunctionRuntime> = Arc::new(Runtime(functions.clone()));
         (runtime, settings.data_dir.join(FUNCTIONS))
     });
-    let Databases { store, project, reader } = databases;
+    let Databases { store, project, reader, logs_password: password } = databases;
     let gate = gate.map(|gate| -> Arc<dyn DatabaseGate> { gate });
     let (keys, functions, health) = (keys.clone(), runtime, health(running));
     let (server, managed) = server.unzip();
     let (server, managed) =
         (server.map(|server| -> Arc<dyn Configurable> { server }), managed.unwrap_or_default());
-    let parts = Parts { store, project, reader, keys, functions, gate, server, managed, health };
+    let postgres_log = has_cluster.then(|| embedded::log_file(&settings.data_dir));
+    let logs = LogParts { events: logging::events(), postgres_log, password };
+    let parts = Parts { store, project, reader, keys, functions, gate, server, managed, health, logs };
     let handles = Handles::new(&settings.platform, parts).await.map_err(Error::Advice)?;
     running.follow_platform(handles.clone());
     Ok(Some(handles))

@@ -20,6 +20,7 @@ use crate::accept;
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, Logins, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
+use crate::logging;
 use crate::server;
 use crate::settings::Settings;
 
@@ -77,8 +78,13 @@ impl RunningServices {
         let authenticator = access.database(AUTHENTICATOR, |base| connections.apply_to(base)).await?;
         let export = Export::start(&settings.telemetry).map_err(Error::service("telemetry"))?;
         let tracer = export.as_ref().and_then(Export::tracer);
+        let gateway = Gateway::new(settings.gateway.clone(), access.keys.clone(), tracer);
+        let gateway = match settings.platform.access {
+            Access::Off => gateway,
+            _ => gateway.recording(logging::events()),
+        };
         let mut running = Self {
-            gateway: Gateway::new(settings.gateway.clone(), access.keys.clone(), tracer),
+            gateway,
             rest: None,
             auth: None,
             storage: None,
