@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use backup::Repository;
 use embedded::{AdministratorLogins, Cluster, DEFAULT_PASSWORD, Options, POSTGRES, Search};
 use migrations::{Migrator, Report, State};
 use postgres::conninfo::Conninfo;
@@ -39,6 +40,8 @@ const ATTACH_LIMIT: Duration = Duration::from_secs(3);
 pub(crate) struct Backend {
     /// The Postgres that this process has started.
     pub(crate) cluster: Option<Cluster>,
+    /// Its backups, if there are any.
+    pub(crate) repository: Option<Repository>,
     /// The parameters with which the administrator logs in: the superuser of the embedded Postgres.
     admin: Conninfo,
     /// The parameters with which the project's own administrator logs in, the role `postgres` of the embedded Postgres.
@@ -49,15 +52,18 @@ pub(crate) struct Backend {
 impl Backend {
     /// Starts the embedded Postgres, or uses the one of `DATABASE_URL`.
     pub(crate) async fn start(settings: &Settings) -> Result<Self, Error> {
+        data_folder(settings)?;
+        let repository = Repository::open(&settings.backup, &settings.data_dir).await?;
         if let Some(url) = &settings.database.url {
-            let backend = Self { cluster: None, admin: url.clone(), project: url.clone() };
+            let backend = Self { cluster: None, repository, admin: url.clone(), project: url.clone() };
             backend.wait().await?;
             return Ok(backend);
         }
-        data_folder(settings)?;
-        let cluster = Cluster::start(options(settings)).await?;
+        // Whoever starts it: what is written without being archived would be a gap in the backups.
+        let archiver = repository.as_ref().map(Repository::archiver);
+        let cluster = Cluster::start(Options { archiver, ..options(settings) }).await?;
         let (admin, project) = (superuser_session(cluster.login()), cluster.postgres_login());
-        Ok(Self { admin, project, cluster: Some(cluster) })
+        Ok(Self { admin, project, repository, cluster: Some(cluster) })
     }
 
     /// Does what [`Self::start`] does, but uses the Postgres of a Basalt that already runs on the same data folder.
@@ -85,7 +91,9 @@ impl Backend {
     /// for anything.
     pub(crate) fn existing(settings: &Settings, running: Option<&RunningPostgres>) -> Option<Self> {
         match &settings.database.url {
-            Some(url) => Some(Self { cluster: None, admin: url.clone(), project: url.clone() }),
+            Some(url) => {
+                Some(Self { cluster: None, repository: None, admin: url.clone(), project: url.clone() })
+            }
             None => running.map(RunningPostgres::backend),
         }
     }
@@ -138,6 +146,11 @@ impl Backend {
     /// Returns the role that the project's migrations run as, which owns what they create.
     fn creator(&self) -> &str {
         self.project.get("user").unwrap_or(POSTGRES)
+    }
+
+    /// Returns the administrator's password, which must not be logged.
+    pub(crate) fn admin_password(&self) -> &str {
+        self.admin.get("password").unwrap_or_default()
     }
 
     /// Returns a pool of one connection as the administrator.
@@ -436,7 +449,8 @@ impl RunningPostgres {
 
     fn backend(&self) -> Backend {
         let AdministratorLogins { superuser, postgres } = self.logins.clone();
-        Backend { cluster: None, admin: superuser_session(superuser), project: postgres }
+        let admin = superuser_session(superuser);
+        Backend { cluster: None, repository: None, admin, project: postgres }
     }
 
     async fn responds(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The command line: one module per command.
 
 mod advisors;
+mod backup;
 mod command_line;
 mod conformance;
 mod db;
@@ -16,6 +17,7 @@ mod migrate;
 mod migration;
 mod postgrest;
 mod psql;
+mod restore;
 mod serve;
 mod source;
 mod status;
@@ -28,6 +30,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use settings::{Managed, Variables};
 
+use crate::accept;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::logging;
@@ -128,6 +131,15 @@ enum Command {
     ///
     /// The lints have the names of Supabase's, and need no running server.
     Advisors(advisors::Arguments),
+    /// Make, list and verify backups: database, objects, keys and settings as one
+    ///
+    /// They are on as soon as basalt.backup.target names a folder or a bucket.
+    #[command(subcommand)]
+    Backup(backup::Arguments),
+    /// Bring a project back as it was at a moment, beside the running one or in place
+    ///
+    /// Into the folder of --data-dir, on any machine: only the target and the passphrase are needed.
+    Restore(restore::Arguments),
     /// Stop the project's running server; its data is kept
     Stop,
     /// Bring the objects of storage to another store
@@ -197,6 +209,10 @@ impl Arguments {
         if !is_stand_in {
             logging::start(format, None, &invocation.variables);
         }
+        if matches!(self.command, Command::Backup(_) | Command::Restore(_)) {
+            // What pgBackRest inherits has the numbers that it has in a server.
+            accept::raise_file_limit();
+        }
         match self.command {
             // These two start the log themselves, since their settings say what is logged.
             Command::Postgrest(arguments) => postgrest::run(arguments, invocation.variables, format),
@@ -222,6 +238,8 @@ impl Arguments {
             Command::Token(arguments) => block_on(token::run(load(&invocation)?, arguments)),
             Command::Settings(arguments) => block_on(managed::run(load(&invocation)?, arguments)),
             Command::Advisors(arguments) => block_on(advisors::run(load(&invocation)?, arguments)),
+            Command::Backup(arguments) => block_on(backup::run(load(&invocation)?, arguments)),
+            Command::Restore(arguments) => block_on(restore::run(load(&invocation)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&invocation)?)),
             Command::Storage(arguments) => block_on(storage::run(&load(&invocation)?, &arguments)),
             Command::Psql(arguments) => psql::run(&load(&invocation)?, arguments),

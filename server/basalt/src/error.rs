@@ -48,6 +48,9 @@ pub(crate) enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// A backup or a restore failed.
+    #[error("{0}")]
+    Backup(#[from] backup::Error),
     /// The operator has to do something; the message says what.
     #[error("{0}")]
     Advice(String),

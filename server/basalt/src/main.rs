@@ -2,6 +2,7 @@
 
 mod accept;
 mod backend;
+mod backups;
 mod commands;
 mod console;
 mod database_port;

@@ -4,6 +4,7 @@
 //! Names are upstream's: `config.toml` has the Supabase CLI's keys, variables have the names of the upstream services.
 //! Settings that only Basalt has are in the table `[basalt]` and in variables that begin with `BASALT_`.
 
+mod backup;
 mod earlier_names;
 mod fixed_ports;
 mod gotrue;
@@ -147,6 +148,8 @@ pub(crate) struct Settings {
     pub(crate) keys: tokens::KeyOverrides,
     /// The platform interface.
     pub(crate) platform: ::platform::Settings,
+    /// Where backups go.
+    pub(crate) backup: ::backup::Settings,
     /// Where traces and metrics are sent.
     pub(crate) telemetry: otlp::Settings,
     /// Settings that all services share: trusted proxies, body limits.
@@ -296,6 +299,7 @@ impl Settings {
             site: site(&mut reader, &project)?,
             keys: tokens::KeyOverrides::read(&mut reader, |path| project.resolve(path))?,
             platform: platform::read(&mut reader, &project, &server, &services)?,
+            backup: backup::read(&mut reader, &project)?,
             telemetry: otlp::Settings::read(&mut reader)?,
             gateway: reader.read()?,
             services,

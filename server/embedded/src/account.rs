@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -55,6 +56,13 @@ impl Account {
         let account = CANDIDATES.iter().find_map(|name| Self::find(name, &users));
         let reason = || "/etc/passwd has neither a user postgres nor nobody to run it".to_owned();
         account.map(Some).ok_or_else(|| Error::Root { reason: reason() })
+    }
+
+    /// Returns the owner of `folder`, if this process is root and the owner is not.
+    pub(super) fn owner_of(folder: &Path) -> Result<Option<Self>, Error> {
+        let metadata = fs::metadata(folder).map_err(Error::io("read", folder))?;
+        let is_other = rustix::process::geteuid().is_root() && metadata.uid() != 0;
+        Ok(is_other.then(|| Self { uid: metadata.uid(), gid: metadata.gid() }))
     }
 
     /// Finds the user `name` in the text of a passwd(5) file; never root.
@@ -127,26 +135,83 @@ pub(super) fn run_as(command: &mut Command, account: Option<&Account>) {
 pub(super) struct FolderAccess {
     path: PathBuf,
     /// Kept open until the process that inherits it is started.
-    _folder: Option<File>,
+    folder: Option<File>,
+    /// Held while the descriptor has the number of a [`Slot`].
+    _turn: Option<MutexGuard<'static, ()>>,
+}
+
+/// A descriptor whose number is always the same, because several processes have to name a folder alike.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Slot {
+    /// The folder of the cluster.
+    Cluster,
+    /// The folder of the repository of backups.
+    Repository,
+}
+
+/// The highest number that a slot may have, so that the table of descriptors stays small.
+const HIGHEST_SLOT: u64 = 16_384;
+
+/// The lowest number that the limit of descriptors is taken for.
+const LOWEST_SLOT: u64 = 256;
+
+impl Slot {
+    /// Returns the number of the descriptor: near the limit of this process, where no other one is.
+    fn number(self) -> i32 {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let highest = limit.unwrap_or(HIGHEST_SLOT).clamp(LOWEST_SLOT, HIGHEST_SLOT);
+        let number = match self {
+            Self::Cluster => highest - 2,
+            Self::Repository => highest - 3,
+        };
+        i32::try_from(number).unwrap_or(i32::MAX)
+    }
+
+    /// Waits until no other start of a process uses the number.
+    fn turn(self) -> MutexGuard<'static, ()> {
+        static TURNS: [Mutex<()>; 2] = [Mutex::new(()), Mutex::new(())];
+        TURNS[self as usize].lock()
+    }
 }
 
 impl FolderAccess {
     /// Returns a path to `folder` for `account`; it is the folder's own path if the account can use that.
     pub(super) fn open(folder: &Path, account: Option<&Account>) -> Result<Self, Error> {
+        Self::open_at(folder, account, None)
+    }
+
+    /// Does what [`Self::open`] does, with a path that is the same for all processes that are given this folder in this
+    /// way. Others wait until the result is dropped.
+    pub(super) fn open_in(slot: Slot, folder: &Path, account: Option<&Account>) -> Result<Self, Error> {
+        Self::open_at(folder, account, Some(slot))
+    }
+
+    fn open_at(folder: &Path, account: Option<&Account>, slot: Option<Slot>) -> Result<Self, Error> {
         let is_reachable = account.is_none_or(|account| account.can_reach(folder));
         if is_reachable {
-            return Ok(Self { path: folder.to_owned(), _folder: None });
+            return Ok(Self { path: folder.to_owned(), folder: None, _turn: None });
         }
         if !cfg!(target_os = "linux") {
             let reason = format!("the user that runs it instead cannot reach {}", folder.display());
             return Err(Error::Root { reason });
         }
+        let turn = slot.map(Slot::turn);
         let open = File::open(folder).and_then(|file| {
+            let file = match slot {
+                None => file,
+                Some(slot) => File::from(rustix::io::fcntl_dupfd_cloexec(&file, slot.number())?),
+            };
             rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
             Ok(file)
         });
         let file = open.map_err(Error::io("open", folder))?;
-        Ok(Self { path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), _folder: Some(file) })
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        Ok(Self { path, folder: Some(file), _turn: turn })
+    }
+
+    /// Reports whether it is a descriptor with a number below `limit`.
+    pub(super) fn is_below(&self, limit: i32) -> bool {
+        self.folder.as_ref().is_some_and(|folder| folder.as_raw_fd() < limit)
     }
 
     /// Returns the path to pass to the process.

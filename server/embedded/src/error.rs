@@ -170,6 +170,15 @@ pub enum Error {
         /// This process's user.
         uid: u32,
     },
+    /// A restore into the folder was interrupted.
+    #[error(
+        "the restore into {} did not come to its end, so that its database must not be used: remove the folder and \
+         restore again", .folder.display()
+    )]
+    UnfinishedRestore {
+        /// The data folder.
+        folder: PathBuf,
+    },
     /// The stored password is not the superuser's.
     #[error(
         "Postgres runs, but the password in {} is not that of its role {role} ({message}): write the right one \

@@ -6,10 +6,12 @@
 //! even by `kill -9`, Postgres ends within moments, too.
 
 mod account;
+mod archiver;
 mod binaries;
 mod configuration;
 mod data_dir;
 mod error;
+mod exchange;
 mod extensions;
 mod files;
 mod initdb;
@@ -20,6 +22,7 @@ mod package;
 mod platform;
 mod postmaster;
 mod preload;
+mod restore;
 mod run_dir;
 mod setup;
 mod superuser;
@@ -37,8 +40,10 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use archiver::{Archiver, Engine, Recovery, RecoveryTarget, waiting_bytes};
 pub use binaries::{Binaries, Search, find_client, find_psql};
 pub use error::{Error, SearchReport};
+pub use exchange::{exchange, exchange_back, has_cluster};
 pub use preload::{MissingLibrary, missing_libraries};
 pub use setup::log_file;
 pub use supervisor::State;
@@ -89,6 +94,8 @@ pub enum Progress {
     },
     /// A new cluster with another superuser is created, into which the old one's data is copied.
     Hardening,
+    /// The files of the cluster are brought back from a backup, and then its write-ahead log.
+    Restoring,
     /// A database is copied to the new cluster, which takes as long as its dump and restoration.
     CopyingDatabase {
         /// The database's name.
@@ -109,6 +116,7 @@ impl fmt::Display for Progress {
             Self::Hardening => {
                 f.write_str("copying the data into a cluster whose superuser is supabase_admin")
             }
+            Self::Restoring => f.write_str("bringing the database back from the backup"),
             Self::CopyingDatabase { name } => write!(f, "copying database {name}"),
         }
     }
@@ -129,6 +137,11 @@ pub struct Options {
     pub postgres_superuser: bool,
     /// Where to look for Postgres.
     pub search: Search,
+    /// Where the write-ahead log is archived. Default: nowhere.
+    pub archiver: Option<Archiver>,
+    /// What the cluster is brought back from the archiver's repository as, which needs a folder without a cluster. Its
+    /// own log is then not archived. Default: it is not.
+    pub recovery: Option<Recovery>,
     /// Called before the steps that can take long.
     pub progress: Option<ProgressListener>,
 }
@@ -142,6 +155,8 @@ impl Options {
             password: None,
             postgres_superuser: false,
             search: Search::new(None),
+            archiver: None,
+            recovery: None,
             progress: None,
         }
     }
@@ -164,6 +179,7 @@ pub struct Cluster {
     wanted_port: Option<u16>,
     credentials: Credentials,
     throwaway: bool,
+    is_restored: bool,
     state: watch::Receiver<State>,
     stop: CancellationToken,
     supervisor: Mutex<Option<JoinHandle<()>>>,

@@ -1,7 +1,7 @@
 //! One run of the `postgres` program: its start, the wait until it is ready, its end.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::account::{Account, FolderAccess, run_as, start_error};
+use super::archiver::Archiver;
 use super::binaries::Binaries;
 use super::error::Error;
 use super::log::{self, Tail};
@@ -19,6 +20,9 @@ use super::watchdog::Watchdog;
 
 /// How long Postgres may take until it is ready. After a crash, it replays at most `max_wal_size` of log first.
 const READY_LIMIT: Duration = Duration::from_secs(300);
+
+/// How long it may take if it comes from a backup: as long as it takes to replay days of log.
+const RECOVERY_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// How long the processes of a killed Postgres may continue to use its shared memory.
 const SHARED_MEMORY_LIMIT: Duration = Duration::from_secs(10);
@@ -43,6 +47,12 @@ pub(super) struct LaunchPlan {
     pub(super) tcp: bool,
     /// The folder to remove at the end, if the cluster is temporary.
     pub(super) throwaway: Option<PathBuf>,
+    /// The superuser's name.
+    pub(super) superuser: &'static str,
+    /// Where the write-ahead log goes, or comes from.
+    pub(super) archiver: Option<Archiver>,
+    /// Whether the cluster comes from the archiver's repository. Its log is not archived: another cluster's is there.
+    pub(super) is_restored: bool,
 }
 
 /// A running Postgres.
@@ -92,21 +102,7 @@ impl LaunchPlan {
         // The watchdog is started first, so that Postgres runs unwatched only until its process ID is written.
         let shell = Watchdog::start(signal, self.throwaway.as_deref());
         let mut watchdog = shell.map_err(Error::io("run", "/bin/sh".as_ref()))?;
-        let folder = FolderAccess::open(&self.cluster, account)?;
-        let mut command = Command::new(&program);
-        command.arg("-D").arg(folder.path());
-        for (name, value) in self.settings() {
-            command.arg("-c").arg(format!("{name}={value}"));
-        }
-        // The last argument, so that a list of processes shows it at the end of the line.
-        command.arg("-c").arg(orphan::marker(&self.cluster));
-        command.env("LC_ALL", "C").env_remove("PGDATA").current_dir("/");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // Not in the terminal's process group: Ctrl-C must not end Postgres before `stop` does.
-        command.process_group(0);
-        run_as(&mut command, account);
-        let mut child = command.spawn().map_err(failed)?;
-        drop(folder);
+        let mut child = self.start_process(&program)?;
         let (Some(stderr), Some(id)) = (child.stderr.take(), child.id()) else {
             return Err(failed(std::io::ErrorKind::BrokenPipe.into()));
         };
@@ -120,17 +116,43 @@ impl LaunchPlan {
     }
 
     /// Returns the settings that cannot be changed in the configuration files.
-    fn settings(&self) -> [(&'static str, String); 3] {
-        [
+    fn start_process(&self, program: &Path) -> Result<Child, Error> {
+        let account = self.account.as_ref();
+        let access = match &self.archiver {
+            Some(archiver) => archiver.prepare(self)?,
+            None => FolderAccess::open(&self.cluster, account)?.into(),
+        };
+        let mut command = Command::new(program);
+        command.arg("-D").arg(access.cluster.path());
+        for (name, value) in self.settings() {
+            command.arg("-c").arg(format!("{name}={value}"));
+        }
+        // The last argument, so that a list of processes shows it at the end of the line.
+        command.arg("-c").arg(orphan::marker(&self.cluster));
+        command.env("LC_ALL", "C").env_remove("PGDATA").current_dir("/");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // Not in the terminal's process group: Ctrl-C must not end Postgres before `stop` does.
+        command.process_group(0);
+        run_as(&mut command, account);
+        command.spawn().map_err(|error| start_error("postgres", program, account, error))
+    }
+
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        let mut settings = vec![
             ("listen_addresses", if self.tcp { Ipv4Addr::LOCALHOST.to_string() } else { String::new() }),
             ("port", self.port.to_string()),
             ("unix_socket_directories", self.run_dir.display().to_string()),
-        ]
+        ];
+        if let Some(archiver) = &self.archiver {
+            settings.extend(archiver.settings(&self.run_dir, self.is_restored));
+        }
+        settings
     }
 
     /// Waits for the word `ready` in `postmaster.pid`, as `pg_ctl` does.
     async fn wait_until_ready(&self, postmaster: &mut Postmaster) -> Result<(), Error> {
-        let until = Instant::now() + READY_LIMIT;
+        let limit = if self.is_restored { RECOVERY_LIMIT } else { READY_LIMIT };
+        let until = Instant::now() + limit;
         loop {
             if let Ok(Some(status)) = postmaster.child.try_wait() {
                 postmaster.drain().await;
@@ -145,7 +167,7 @@ impl LaunchPlan {
             }
             if Instant::now() > until {
                 let log = postmaster.tail.lines();
-                return Err(Error::Timeout { what: "the start of Postgres", limit: READY_LIMIT, log });
+                return Err(Error::Timeout { what: "the start of Postgres", limit, log });
             }
             sleep(POLL).await;
         }

@@ -20,8 +20,8 @@ use super::log::last_lines;
 use super::postmaster::{LaunchPlan, Postmaster, free_port};
 use super::superuser::{self, POSTGRES, Superuser};
 use super::{
-    Cluster, DEFAULT_PASSWORD, Options, Progress, State, configuration, extensions, initdb, orphan, preload,
-    run_dir, supervisor,
+    Cluster, DEFAULT_PASSWORD, Options, Progress, State, archiver, configuration, extensions, initdb, orphan,
+    preload, restore, run_dir, supervisor,
 };
 use postgres::quote_literal;
 
@@ -44,23 +44,36 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     let report = |step: Progress| options.report(&step);
     let data = DataDir::lock(&options.data_dir)?;
     data.recover().await?;
+    if options.recovery.is_none() {
+        restore::check(&data)?;
+    }
     let account = Account::choose(&data.cluster())?;
     let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
+    if let Some(recovery) = &options.recovery {
+        report(Progress::Restoring);
+        restore::bring_files(&options, recovery, &data, &binaries, account.clone()).await?;
+        binaries.check_data(data.path(), &options.search, &data.path().join("binaries")).await?;
+    }
     let credentials =
         prepare(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?;
     extensions::ensure_vault_key(&data.cluster(), account.as_ref())?;
     let plan = LaunchPlan {
-        binaries: binaries.clone(),
-        cluster: data.cluster().canonicalize().map_err(Error::io("resolve", &data.cluster()))?,
-        run_dir: run_dir::open(data.path(), account.as_ref())?,
-        log_file: log_file(data.path()),
-        port: free_port(options.port.unwrap_or(0))?,
-        tcp: options.port.is_some(),
         throwaway: throwaway.then(|| data.path().to_owned()),
-        account,
+        superuser: credentials.superuser.name(),
+        ..plan(&options, &data, &data.cluster(), &binaries, account)?
     };
+    if plan.archiver.is_some() && !plan.is_restored {
+        archiver::announce_timelines(&plan.cluster, plan.account.as_ref())?;
+    }
     report(Progress::Starting);
-    let (plan, postmaster) = launch(plan, options.port).await?;
+    let launched = launch(plan.clone(), options.port).await;
+    let (plan, postmaster) = match (launched, &options.recovery) {
+        (Err(error), Some(recovery)) => {
+            let plan = restore::without_target(plan, recovery, error).await?;
+            launch(plan, options.port).await?
+        }
+        (launched, _) => launched?,
+    };
     let (run_dir, port) = (plan.run_dir.clone(), plan.port);
     let (sender, state) = watch::channel(State::Running { pid: postmaster.pid() });
     let stop = CancellationToken::new();
@@ -73,6 +86,7 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         wanted_port: options.port,
         credentials,
         throwaway,
+        is_restored: options.recovery.is_some(),
         state,
         stop,
         supervisor: Mutex::new(Some(task)),
@@ -82,6 +96,29 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         return Err(error);
     }
     Ok(cluster)
+}
+
+/// Returns how Postgres is started on the folder `cluster` in that of `data`.
+pub(super) fn plan(
+    options: &Options,
+    data: &DataDir,
+    cluster: &Path,
+    binaries: &Binaries,
+    account: Option<Account>,
+) -> Result<LaunchPlan, Error> {
+    Ok(LaunchPlan {
+        binaries: binaries.clone(),
+        cluster: cluster.canonicalize().map_err(Error::io("resolve", cluster))?,
+        run_dir: run_dir::open(data.path(), account.as_ref())?,
+        log_file: log_file(data.path()),
+        port: free_port(options.port.unwrap_or(0))?,
+        tcp: options.port.is_some(),
+        throwaway: None,
+        superuser: POSTGRES,
+        archiver: options.archiver.clone(),
+        is_restored: options.recovery.is_some(),
+        account,
+    })
 }
 
 /// Finds the programs for the cluster of `data` in a folder where `account` can run them.
@@ -264,6 +301,9 @@ async fn connect(cluster: &Cluster, postgres_superuser: bool) -> Result<(), Erro
     let role = credentials.superuser.name();
     let attempt = async {
         let client = preload::log_in(&cluster.login()).await?;
+        if cluster.is_restored {
+            restore::finish(&client, &cluster.data).await?;
+        }
         preload::remove_missing(&client).await?;
         match credentials.superuser {
             Superuser::Postgres => Ok(()),

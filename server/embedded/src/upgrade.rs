@@ -185,6 +185,9 @@ impl UpgradeJob<'_> {
                 port,
                 tcp: false,
                 throwaway: None,
+                superuser: superuser::POSTGRES,
+                archiver: None,
+                is_restored: false,
             })
         };
         let connection = |port, cluster, credentials| ClusterConnection {

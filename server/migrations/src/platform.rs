@@ -59,6 +59,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0037_management.sql",
     "0038_managed_settings.sql",
     "0039_logs.sql",
+    "0040_backups.sql",
 ];
 
 impl PlatformFile {

@@ -4,6 +4,7 @@ mod absent;
 mod account;
 mod advisors;
 mod api_keys;
+mod backups;
 mod config;
 mod functions;
 mod login_roles;
@@ -164,6 +165,7 @@ fn version1(context: &Arc<Context>) -> Route {
         storage::StorageApi(of()),
         snippets::SnippetsApi(of()),
         others::OthersApi(of()),
+        backups::BackupsApi(of()),
     );
     // A tuple has no more than 16 of them.
     let apis = (

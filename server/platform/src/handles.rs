@@ -14,6 +14,7 @@ use tokens::{ApiKeyKind, Keys};
 use tokio_util::sync::CancellationToken;
 
 use crate::access::Failures;
+use crate::backups::Backups;
 use crate::console::Console;
 use crate::deployments::Deployments;
 use crate::gate::{DatabaseGate, GateRules};
@@ -59,6 +60,8 @@ pub struct Parts {
     pub health: Health,
     /// What logs are made of.
     pub logs: LogParts,
+    /// What makes backups of the database; `None` if nothing does.
+    pub backups: Option<Arc<dyn Backups>>,
 }
 
 /// What the service keeps; cheap to clone.
@@ -81,6 +84,7 @@ pub(crate) struct Inner {
     /// The managed settings that were used last, or that could not be used. Held while they are changed.
     pub(crate) managed: tokio::sync::Mutex<Managed>,
     pub(crate) logs: Logs,
+    pub(crate) backups: Option<Arc<dyn Backups>>,
     /// Held while a migration is applied or recorded, so that the next request sees its key and its version.
     pub(crate) migrating: tokio::sync::Mutex<()>,
     pub(crate) auth: Service,
@@ -99,7 +103,8 @@ impl Handles {
         {
             return Err(format!("basalt.platform.ref: expected 20 lowercase letters, found {wrong:?}"));
         }
-        let Parts { store, project, reader, keys, functions, gate, server, managed, health, logs } = parts;
+        let Parts { store, project, reader, keys, functions, gate, server, managed, health, logs, backups } =
+            parts;
         let identity = Project::load(&store, &keys, settings).await.map_err(Error::described)?;
         let runtime = functions.as_ref().map(|(runtime, _)| Arc::clone(runtime));
         let deployments = functions.map(|(runtime, folder)| Deployments::new(store.clone(), runtime, folder));
@@ -120,6 +125,7 @@ impl Handles {
             server,
             managed: tokio::sync::Mutex::new(managed),
             logs: Logs::new(logs),
+            backups,
             migrating: tokio::sync::Mutex::default(),
             auth: Service::default(),
             rest: Service::default(),

@@ -10,6 +10,7 @@
 mod access;
 mod advisors;
 mod api;
+mod backups;
 mod console;
 mod deployments;
 mod error;
@@ -36,6 +37,7 @@ use poem::{Endpoint, Response};
 
 pub use access::Scope;
 pub use advisors::{Category, advise};
+pub use backups::{BackupEntry, Backups};
 pub use gate::{DatabaseGate, GateRules};
 pub use handles::{Handles, Health, Parts, ServiceHealth};
 pub use logs::{LogParts, READER as LOGS_READER};

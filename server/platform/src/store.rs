@@ -7,6 +7,7 @@ pub(crate) mod functions;
 pub(crate) mod network;
 pub(crate) mod oauth;
 pub(crate) mod projects;
+pub(crate) mod restore_points;
 pub(crate) mod secrets;
 pub(crate) mod settings;
 pub(crate) mod tokens;

@@ -248,9 +248,19 @@ impl Backend {
             .map_err(|error| Error::Backend(format!("the store's folder cannot be read: {error}")))
     }
 
+    /// Reports whether the bytes are files of a folder.
+    pub(crate) const fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Forgets the bytes of `version`, if they are in memory.
+    pub(crate) fn forget(&self, version: Uuid) {
+        self.small.remove(&version);
+    }
+
     /// Removes the bytes of `version`, if there are any.
     pub(crate) async fn remove(&self, version: Uuid) -> Result<(), Error> {
-        self.small.remove(&version);
+        self.forget(version);
         match self.store.delete(&location(version)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),

@@ -336,7 +336,7 @@ pub(crate) async fn empty(store: &Store, caller: &Caller, id: &str) -> Result<()
         );
         let reply = store.rows.change(&removal).await.map_err(|error| caller.refusal(error))?;
         let versions: Vec<Uuid> = reply.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
-        store.blobs.discard(&versions).await;
+        store.blobs.retire(&versions).await;
         if reply.rows().is_empty() {
             return Ok(());
         }

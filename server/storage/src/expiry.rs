@@ -181,7 +181,7 @@ impl Expiry {
         let reply = self.rows.change(&removal).await?;
         let with_bytes = reply.rows().iter().filter(|row| row.get(1) != Some(b"t"));
         let freed: Vec<Uuid> = with_bytes.filter_map(|row| row::uuid(row, 0)).collect();
-        self.blobs.discard(&freed).await;
+        self.blobs.retire(&freed).await;
         Ok(reply.rows().len())
     }
 }

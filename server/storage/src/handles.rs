@@ -49,6 +49,7 @@ impl Handles {
             backend: Backend::open(settings).await?,
             pictures: Pictures::open(settings),
             uploads: FairSemaphore::new(settings.max_uploads, 0),
+            keeper: Arc::default(),
         };
         let vectors_are_available = Arc::default();
         Ok(Self { keys, verifier, rows: Rows::new(database), blobs, vectors_are_available })

@@ -287,7 +287,7 @@ impl NewRow<'_> {
         };
         match outcome.map_err(|error| conflict(error.into())).and_then(|reply| self.written(&reply)) {
             Ok((written, freed)) => {
-                store.blobs.discard(&freed).await;
+                store.blobs.retire(&freed).await;
                 Ok(written)
             }
             Err(error) => {

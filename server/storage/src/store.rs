@@ -1,7 +1,7 @@
 //! Where objects are: their rows in the database, and their bytes in the backend.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fairness::FairSemaphore;
 use postgres::{Database, Parameter, Reply, Transaction};
@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::caller::{self, Caller};
 use crate::error::Error;
+use crate::keeper::Keeper;
 use crate::public_objects::PublicObjects;
 use crate::render::Pictures;
 
@@ -90,10 +91,22 @@ pub(crate) struct Blobs {
     pub(crate) pictures: Pictures,
     /// A permit for each upload whose bytes are being received.
     pub(crate) uploads: FairSemaphore,
+    /// Takes the versions that no object has any more, if there are backups.
+    pub(crate) keeper: Arc<OnceLock<Box<dyn Keeper>>>,
 }
 
 impl Blobs {
-    /// Removes the bytes of versions that no row names any more. What cannot be removed now is left to the sweeper.
+    /// Removes the bytes of versions that objects had and no longer have; with backups, once a backup has them.
+    pub(crate) async fn retire(&self, versions: &[Uuid]) {
+        let Some(keeper) = self.keeper.get() else { return self.discard(versions).await };
+        keeper.retire(versions);
+        for version in versions {
+            self.backend.forget(*version);
+            self.pictures.forget(*version).await;
+        }
+    }
+
+    /// Removes the bytes of versions that are no object's. What cannot be removed now is left to the sweeper.
     pub(crate) async fn discard(&self, versions: &[Uuid]) {
         for version in versions {
             if let Err(error) = self.backend.remove(*version).await {

@@ -66,6 +66,27 @@ impl Sweeper {
         self.blobs.backend.remove_abandoned().await?;
         resumable::remove_expired(&self.rows, &self.blobs).await?;
         multipart::remove_expired(&self.rows, &self.blobs).await?;
+        let Some(orphans) = self.orphans().await? else {
+            self.suspects.clear();
+            return Ok(0);
+        };
+        let (confirmed, suspects): (Vec<Uuid>, Vec<Uuid>) =
+            orphans.into_iter().partition(|version| self.suspects.contains(version));
+        self.suspects = suspects.into_iter().collect();
+        if let Some(keeper) = self.blobs.keeper.get() {
+            keeper.retire(&confirmed);
+            return Ok(0);
+        }
+        for version in &confirmed {
+            self.blobs.backend.remove(*version).await?;
+        }
+        Ok(confirmed.len())
+    }
+
+    /// Returns the versions that no row names; `None` if that is most of the store.
+    ///
+    /// Errors: [`Error::Backend`], [`Error::Database`].
+    async fn orphans(&self) -> Result<Option<HashSet<Uuid>>, Error> {
         let (mut orphans, mut live) = (HashSet::new(), 0);
         for folder in 0..=u8::MAX {
             let stored = self.blobs.backend.list(folder).await?;
@@ -84,16 +105,20 @@ impl Sweeper {
                 live,
                 "the object store holds mostly what the database does not know: nothing is removed"
             );
-            self.suspects.clear();
-            return Ok(0);
+            return Ok(None);
         }
-        let (confirmed, suspects): (Vec<Uuid>, Vec<Uuid>) =
-            orphans.into_iter().partition(|version| self.suspects.contains(version));
-        self.suspects = suspects.into_iter().collect();
-        for version in &confirmed {
-            self.blobs.backend.remove(*version).await?;
+        Ok(Some(orphans))
+    }
+
+    /// Returns the bytes that an earlier process has left behind, if the store is a folder, which nobody else writes to.
+    /// To be called before the first upload.
+    ///
+    /// Errors: [`Error::Backend`], [`Error::Database`].
+    pub async fn left_behind(&self) -> Result<Vec<Uuid>, Error> {
+        if !self.blobs.backend.is_folder() {
+            return Ok(Vec::new());
         }
-        Ok(confirmed.len())
+        Ok(self.orphans().await?.unwrap_or_default().into_iter().collect())
     }
 
     /// Returns those of `versions` that rows name.

@@ -57,7 +57,7 @@ impl Backend {
         let mut project = embedded.unwrap_or_else(|| self.project.clone());
         admin.set("dbname", name);
         project.set("dbname", name);
-        Self { cluster: None, admin, project }
+        Self { cluster: None, repository: None, admin, project }
     }
 }
 

@@ -133,12 +133,30 @@ async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(),
                 "Nothing to do: the database in {folder} already has the version of Postgres {version}."
             ));
         }
-        Upgrade::Done { from, to, kept } => console::print(format_args!(
-            "The database in {folder} has been upgraded to Postgres {to}. The old one, of Postgres {from}, is kept in {}: delete \
-             that folder once you do not want to go back.",
-            display_path(&kept)
-        )),
+        Upgrade::Done { from, to, kept } => {
+            console::print(format_args!(
+                "The database in {folder} has been upgraded to Postgres {to}. The old one, of Postgres {from}, is kept in {}: \
+                 delete that folder once you do not want to go back.",
+                display_path(&kept)
+            ));
+            want_backup(settings)?;
+        }
     }
+    Ok(())
+}
+
+/// Has the next start make a backup of the new cluster, if there are backups, and says how to go back with them. When
+/// the server stopped, the last of the old cluster's log was archived.
+fn want_backup(settings: &Settings) -> Result<(), Error> {
+    if settings.backup.target.is_none() || backup::is_copy(&settings.data_dir) {
+        return Ok(());
+    }
+    backup::want_backup(&settings.data_dir)?;
+    let now = backup::Moment::now();
+    console::print(format_args!(
+        "The backups reach back behind it: `basalt restore --to \"{now}\" --data-dir NEW`, with POSTGRES_BIN for the old \
+         version, brings the old database back. The next start makes a backup of the new one."
+    ));
     Ok(())
 }
 
@@ -152,11 +170,14 @@ async fn harden(settings: &Settings) -> Result<(), Error> {
         Hardening::Current => console::print(format_args!(
             "Nothing to do: postgres is not the superuser of the database in {folder}."
         )),
-        Hardening::Done { kept } => console::print(format_args!(
-            "The superuser of the database in {folder} is supabase_admin now, and postgres has the rights that it has on \
+        Hardening::Done { kept } => {
+            console::print(format_args!(
+                "The superuser of the database in {folder} is supabase_admin now, and postgres has the rights that it has on \
              hosted Supabase. The old database is kept in {}: delete that folder once you do not want to go back.",
-            display_path(&kept)
-        )),
+                display_path(&kept)
+            ));
+            want_backup(settings)?;
+        }
     }
     Ok(())
 }

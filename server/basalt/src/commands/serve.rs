@@ -15,6 +15,7 @@ mod other_programs;
 mod platform;
 mod prefix_router;
 mod reload;
+mod restoring;
 mod routes;
 mod scheduled_calls;
 mod services;
@@ -43,6 +44,7 @@ use calls::CallWorker;
 use configuration::Configuration;
 use database_access::DatabaseAccess;
 use listening::{Inbox, Start, listen_for_admin};
+use restoring::ServedBackups;
 use services::{Parts, RunningServices};
 
 pub(super) use services::fill_buckets;
@@ -95,11 +97,16 @@ async fn serve(settings: Settings, invocation: Option<&Invocation>) -> Result<()
     ports::check_fixed(&settings).await?;
     let (settings, start) = Start::listen(settings, invocation).await?;
     start.announce(&settings);
+    restoring::fulfil(&settings).await?;
     let backend = tokio::select! {
         backend = Backend::start(&settings) => backend?,
         () = signals.cancelled() => return Ok(()),
     };
-    serve_on_backend(&settings, backend, &signals, start).await
+    serve_on_backend(&settings, backend, &signals, start).await?;
+    match restoring::is_wished(&settings) {
+        true => Err(restoring::begin_anew()),
+        false => Ok(()),
+    }
 }
 
 /// Does what [`serve`] does; but if a server of this project is running already, that one serves the functions as these
@@ -189,7 +196,9 @@ async fn serve_ports(
     let gate = database_port.as_ref().map(DatabasePort::gate);
     let (server, orders) = managed::orders();
     let server = invocation.map(|_| (Arc::new(server), managed.clone()));
-    let surroundings = platform::Surroundings { gate, has_cluster: backend.cluster.is_some(), server };
+    let backups = backups_of(settings, backend, signals);
+    let has_cluster = backend.cluster.is_some();
+    let surroundings = platform::Surroundings { gate, has_cluster, backups, server };
     let platform = platform::start(settings, keys, running, functions.as_ref(), surroundings).await?;
     let (functions_of, platform_of) = (functions.as_ref(), platform.as_ref());
     let parts =
@@ -227,6 +236,17 @@ async fn serve_ports(
         functions.stop().await;
     }
     Ok(announced)
+}
+
+/// Returns the backups of the embedded Postgres, if it has any.
+fn backups_of(
+    settings: &Settings,
+    backend: &Backend,
+    signals: &CancellationToken,
+) -> Option<Arc<dyn ::platform::Backups>> {
+    let repository = backend.repository.clone().filter(|_| backend.cluster.is_some())?;
+    let (data_dir, signals) = (settings.data_dir.clone(), signals.clone());
+    Some(Arc::new(ServedBackups { repository, data_dir, signals }))
 }
 
 /// Waits for a signal, and cancels `stop` once load balancers have noticed that they should send no more requests.

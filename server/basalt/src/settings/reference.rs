@@ -110,6 +110,7 @@ fn reference() -> String {
         section::<storage::BucketDefinition>("One bucket", "storage.buckets.<name>"),
         section::<realtime::Settings>("Realtime", ""),
         section::<::platform::Settings>("Platform interface", ""),
+        section::<backup::Settings>("Backups", ""),
         section::<functions::Settings>("Functions", ""),
         section::<functions::Function>("One function", "functions.<name>"),
         section::<functions::Limits>("Limits of functions", "basalt.functions"),

@@ -67,6 +67,7 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0037_management.sql",
         "0038_managed_settings.sql",
         "0039_logs.sql",
+        "0040_backups.sql",
     ];
     assert_eq!(
         report.applied, expected,

@@ -99,6 +99,8 @@ settings::words! {
         CustomDomainRead = "custom_domain_read",
         /// Read the subdomain of the project.
         VanitySubdomainRead = "vanity_subdomain_read",
+        /// Restore backups.
+        BackupsWrite = "backups_write",
         /// List branches.
         BranchingDevelopmentRead = "branching_development_read",
         /// List add-ons.

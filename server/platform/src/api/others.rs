@@ -13,7 +13,6 @@ use super::Context;
 use super::payload::Done;
 use crate::Error;
 use crate::access::Scope;
-use crate::project::REGION;
 
 pub(super) struct OthersApi(pub(super) Arc<Context>);
 
@@ -39,19 +38,6 @@ impl OthersApi {
     async fn addons(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::InfraAddOnsRead)?;
         Ok(Json(json!({ "selected_addons": [], "available_addons": [] })))
-    }
-
-    /// Returns the backups: none that this server makes.
-    #[oai(path = "/projects/:project/database/backups", method = "get")]
-    async fn backups(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
-        self.0.enter(request, &project, Scope::BackupsRead)?;
-        Ok(Json(json!({
-            "region": REGION,
-            "walg_enabled": false,
-            "pitr_enabled": false,
-            "backups": [],
-            "physical_backup_data": {},
-        })))
     }
 
     /// Returns whether the database refuses writes.

@@ -3,11 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::AmazonS3Builder;
-use object_store::client::{ClientOptions, HttpClient, HttpConnector};
-use object_store::prefix::PrefixStore;
-use object_store::{ObjectStore, RetryConfig};
-use reqwest::Client;
+use object_store::ObjectStore;
 
 use crate::error::Error;
 use crate::settings::S3Settings;
@@ -20,11 +16,6 @@ pub(super) const LARGEST_COPY: u64 = 5 << 30;
 /// The prefix of all keys.
 const PREFIX: &str = "basalt";
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a request is repeated that the store could not respond to, and for how long.
-const MAX_RETRIES: usize = 4;
-const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
-
 /// Returns the store. Does not connect yet.
 ///
 /// Errors: [`Error::Backend`] when a setting is missing or cannot be used.
@@ -32,53 +23,18 @@ pub(super) fn open(settings: &S3Settings) -> Result<Arc<dyn ObjectStore>, Error>
     if settings.bucket.is_empty() {
         return Err(Error::Backend("STORAGE_BACKEND=s3 needs STORAGE_S3_BUCKET".to_owned()));
     }
-    let mut builder = if settings.access_key_id.is_empty() {
-        AmazonS3Builder::from_env()
-    } else {
-        AmazonS3Builder::new()
-            .with_access_key_id(&settings.access_key_id)
-            .with_secret_access_key(settings.secret_access_key.expose())
+    let bucket = stores::Bucket {
+        name: settings.bucket.clone(),
+        prefix: PREFIX.to_owned(),
+        endpoint: settings.endpoint.clone(),
+        region: settings.region.clone(),
+        is_in_path: settings.force_path_style,
+        access_key_id: settings.access_key_id.clone(),
+        secret_access_key: settings.secret_access_key.clone(),
+        session_token: settings.session_token.clone(),
+        timeout: Duration::from_millis(settings.client_timeout_ms),
     };
-    if !settings.session_token.is_empty() {
-        builder = builder.with_token(settings.session_token.expose());
-    }
-    if !settings.endpoint.is_empty() {
-        builder = builder.with_endpoint(settings.endpoint.trim_end_matches('/'));
-    }
-    let store = builder
-        .with_bucket_name(&settings.bucket)
-        .with_region(&settings.region)
-        .with_virtual_hosted_style_request(!settings.force_path_style)
-        .with_allow_http(settings.endpoint.starts_with("http://"))
-        .with_retry(RetryConfig {
-            max_retries: MAX_RETRIES,
-            retry_timeout: RETRY_TIMEOUT,
-            ..RetryConfig::default()
-        })
-        .with_http_connector(Connector(client(settings)?))
-        .build()?;
-    Ok(Arc::new(PrefixStore::new(store, PREFIX)))
-}
-
-/// Gives the store an HTTP client with this program's TLS.
-#[derive(Debug)]
-struct Connector(Client);
-
-impl HttpConnector for Connector {
-    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(self.0.clone()))
-    }
-}
-
-/// Returns a client that trusts the machine's certificate authorities.
-fn client(settings: &S3Settings) -> Result<Client, Error> {
-    Client::builder()
-        .tls_backend_preconfigured(tls::client_config().map_err(Error::Backend)?)
-        .user_agent(concat!("basalt/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(Duration::from_millis(settings.client_timeout_ms))
-        .build()
-        .map_err(|error| Error::Backend(format!("no HTTP client: {error}")))
+    stores::open(&bucket).map_err(Error::Backend)
 }
 
 #[cfg(test)]

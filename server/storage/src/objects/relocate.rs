@@ -53,7 +53,7 @@ pub(crate) async fn move_object(store: &Store, caller: &Caller, route: Route<'_>
         store.blobs.backend.copy(original, version).await?;
         match moved_object(caller, store.rows.change(&route.update(caller, version, Some(original))).await) {
             Ok((id, ..)) => {
-                store.blobs.discard(&[original]).await;
+                store.blobs.retire(&[original]).await;
                 return Ok(id);
             }
             Err(Error::NoSuchKey) => store.blobs.discard(&[version]).await,
@@ -168,7 +168,7 @@ async fn try_move_version(
     let sql = "select from storage.objects where bucket_id = $1 and name collate \"C\" = $2 and version = $3";
     let named = vec![text(bucket), text(key), row::display(original.hyphenated())];
     if store.rows.look_up(sql, named).await?.row().is_none() {
-        store.blobs.discard(&[original]).await;
+        store.blobs.retire(&[original]).await;
     }
     Ok(written.id)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn one(
     match store.rows.change(&removal).await {
         Ok(reply) => {
             if let Some(row) = reply.row() {
-                store.blobs.discard(row::uuid(row, 0).as_slice()).await;
+                store.blobs.retire(row::uuid(row, 0).as_slice()).await;
                 return Ok(None);
             }
         }
@@ -114,7 +114,7 @@ pub(crate) async fn many(
         };
         let rows = reply.rows();
         let freed: Vec<Uuid> = rows.iter().filter_map(|row| row::uuid(row, 1)).collect();
-        store.blobs.discard(&freed).await;
+        store.blobs.retire(&freed).await;
         removed.extend(rows.iter().filter_map(|row| {
             let (json, key) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());
             Some(Removed { key, row: json, id: None, is_delete_marker: false })

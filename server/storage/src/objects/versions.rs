@@ -193,7 +193,7 @@ pub(super) async fn mark(
         .statement(MARK, mark_parameters(caller, bucket, keys, None));
     let reply = store.rows.change(&marking).await?;
     let freed: Vec<Uuid> = reply.rows().iter().filter_map(|row| row::uuid(row, 1)).collect();
-    store.blobs.discard(&freed).await;
+    store.blobs.retire(&freed).await;
     Ok(reply
         .rows()
         .iter()
@@ -342,7 +342,7 @@ pub(crate) async fn remove(
     let version = row::uuid(row, 1).ok_or(Error::NoSuchKey)?;
     let is_delete_marker = row.get(2) == Some(b"t");
     if !is_delete_marker {
-        store.blobs.discard(&[version]).await;
+        store.blobs.retire(&[version]).await;
     }
     let id = VersionId::of(version, row.get(3) == Some(b"t"));
     let json = row.text(0).unwrap_or_default().to_owned();

@@ -46,6 +46,7 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     if settings.services.realtime.is_some() {
         findings.push(finding("Realtime", realtime(settings, running.as_ref()).await));
     }
+    findings.push(finding("Backups", backups(settings).await));
     findings.push(finding("psql", psql()));
     let own = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let (api, fixed) = ((settings.server.host, settings.server.port), settings.fixed_ports);
@@ -62,6 +63,53 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
         findings.push(finding("Site", site(settings)));
     }
     findings
+}
+
+/// Looks at the last backup. Nothing is written to a target that has none yet.
+async fn backups(settings: &Settings) -> Verdict {
+    if settings.backup.target.is_none() {
+        return Verdict::Note(
+            "off: a machine that burns takes everything with it. basalt.backup.target switches them on"
+                .to_owned(),
+        );
+    }
+    if backup::is_copy(&settings.data_dir) {
+        return Verdict::Note("off: this is a restored copy; `basalt backup adopt` changes that".to_owned());
+    }
+    let program = match backup::Program::find(settings.backup.program.as_deref()).await {
+        Ok(program) => program,
+        Err(error) => return Verdict::Broken(error.to_string()),
+    };
+    let found = format!("pgBackRest {} in {}", program.version, display_path(&program.path));
+    if !settings.data_dir.join("backup-key.txt").exists() {
+        return match settings.backup.passphrase() {
+            Err(error) => Verdict::Broken(error),
+            Ok(None) if settings.backup.recipient.is_none() => Verdict::Broken(
+                "neither basalt.backup.passphrase_file nor basalt.backup.recipient is set: backups are always encrypted"
+                    .to_owned(),
+            ),
+            Ok(_) => Verdict::Fine(format!("{found}; the first start begins them")),
+        };
+    }
+    let listed = async {
+        let repository = backup::Repository::open(&settings.backup, &settings.data_dir).await?;
+        match repository {
+            Some(repository) => repository.list().await,
+            None => Ok(Vec::new()),
+        }
+    };
+    match listed.await {
+        Err(error) => Verdict::Broken(error.to_string()),
+        Ok(backups) => match (backups.last(), backups.iter().find(|backup| backup.is_damaged())) {
+            (_, Some(damaged)) => Verdict::Broken(format!(
+                "{} is damaged: {}",
+                damaged.label,
+                damaged.verified.as_deref().unwrap_or_default()
+            )),
+            (Some(last), None) => Verdict::Fine(format!("{found}; the last one ended at {}", last.ended)),
+            (None, None) => Verdict::Note(format!("{found}; there is none yet")),
+        },
+    }
 }
 
 fn project(settings: &Settings) -> Verdict {

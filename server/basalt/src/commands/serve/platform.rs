@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::platform::{
-    CHANNEL, Configurable, DatabaseGate, FunctionRuntime, Handles, Health, LOGS_READER, LogParts, Parts,
-    READER, ServiceHealth, TakeCalls, Version,
+    Backups, CHANNEL, Configurable, DatabaseGate, FunctionRuntime, Handles, Health, LOGS_READER, LogParts,
+    Parts, READER, ServiceHealth, TakeCalls, Version,
 };
 use functions::{DeployedFunction, Deployment, Function, Functions, Secrets};
 use futures_util::FutureExt as _;
@@ -97,6 +97,8 @@ pub(super) struct Surroundings {
     pub(super) gate: Option<Arc<Gate>>,
     /// Whether Postgres is this program's.
     pub(super) has_cluster: bool,
+    /// Makes backups of the database, if they are on.
+    pub(super) backups: Option<Arc<dyn Backups>>,
     /// Takes changes of settings, if they can be read again, with the managed settings that the services were made with.
     pub(super) server: Option<(Arc<Orders>, Managed)>,
 }
@@ -107,7 +109,7 @@ pub(super) async fn start(
     keys: &tokens::Keys,
     running: &RunningServices,
     functions: Option<&Functions>,
-    Surroundings { gate, has_cluster, server }: Surroundings,
+    Surroundings { gate, has_cluster, backups, server }: Surroundings,
 ) -> Result<Option<Handles>, Error> {
     let Some(databases) = running.platform.clone() else { return Ok(None) };
     let runtime = functions.map(|functions| {
@@ -122,7 +124,8 @@ pub(super) async fn start(
         (server.map(|server| -> Arc<dyn Configurable> { server }), managed.unwrap_or_default());
     let postgres_log = has_cluster.then(|| embedded::log_file(&settings.data_dir));
     let logs = LogParts { events: logging::events(), postgres_log, password };
-    let parts = Parts { store, project, reader, keys, functions, gate, server, managed, health, logs };
+    let parts =
+        Parts { store, project, reader, keys, functions, gate, server, managed, health, logs, backups };
     let handles = Handles::new(&settings.platform, parts).await.map_err(Error::Advice)?;
     running.follow_platform(handles.clone());
     Ok(Some(handles))

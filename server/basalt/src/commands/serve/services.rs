@@ -1,9 +1,11 @@
 //! The running services with their pools and tasks: started in order, stopped in the opposite order.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::platform::Access;
+use backup::Objects;
 use functions::Functions;
 use gateway::Gateway;
 use otlp::Export;
@@ -18,6 +20,7 @@ use super::platform::Databases;
 use super::{edge, metrics, nodes, scheduled_calls};
 use crate::accept;
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, Logins, STORAGE_ADMIN};
+use crate::backups::{self, KeptForBackups, StoredObjects};
 use crate::console;
 use crate::error::Error;
 use crate::logging;
@@ -157,6 +160,7 @@ impl RunningServices {
             self.databases.extend(databases.named());
             self.platform = Some(databases);
         }
+        self.start_backups(settings, access.backend).await?;
         self.start_workers(access.backend, address).await?;
         self.report();
         Ok(())
@@ -236,6 +240,38 @@ impl RunningServices {
         self.gateway.register(|registry| realtime.register(registry));
         self.tasks.spawn(realtime.clone().run(self.stop.clone()));
         self.realtime = Some(realtime);
+        Ok(())
+    }
+
+    /// Starts the task that makes backups, if they are on. Storage then leaves to it what it no longer needs.
+    async fn start_backups(&mut self, settings: &Settings, backend: &Backend) -> Result<(), Error> {
+        let Some(repository) = &backend.repository else { return Ok(()) };
+        let database = backend.admin().await?;
+        self.databases.push(("backups", database.clone()));
+        let objects = self
+            .storage
+            .as_ref()
+            .map(|storage| -> Arc<dyn Objects> { Arc::new(StoredObjects(storage.versions())) });
+        let running = backups::running(settings, backend, repository, &database, objects)?;
+        let metrics = backup::Metrics::default();
+        self.gateway.register(|registry| metrics.register(registry));
+        let options = backups::scratch_options(settings);
+        let (task, retired) = backup::Task::new(repository.clone(), running, options, metrics.clone());
+        if let Some(storage) = &self.storage {
+            // What a killed process was about to retire.
+            if backend.cluster.is_some() {
+                let left = Sweeper::new(storage).left_behind().await.map_err(Error::service("backups"))?;
+                retired.push(&left);
+            }
+            storage.set_keeper(KeptForBackups(retired));
+        }
+        let running = tokio::spawn(task.run(self.stop.clone()));
+        self.tasks.spawn(async move {
+            if let Err(error) = running.await {
+                tracing::error!(%error, "nothing is backed up until the server is started anew");
+                metrics.give_up();
+            }
+        });
         Ok(())
     }
 

@@ -1,0 +1,252 @@
+//! The backups of a project in a target, with everything that is needed to read and write them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use embedded::{Archiver, Engine};
+use rand::distr::{Alphanumeric, SampleString as _};
+
+use crate::catalog::{self, Backup};
+use crate::error::Error;
+use crate::key::{Key, Unlock};
+use crate::moment::Moment;
+use crate::program::Program;
+use crate::settings::Settings;
+use crate::target::Target;
+
+/// The file in a target that names it. Its name is random, so that a table of copies belongs to one target.
+const NAME: &str = "basalt-backup.txt";
+
+/// The file in the data folder with the key of the target.
+const KEY: &str = "backup-key.txt";
+
+/// The file in the data folder of a restored copy, which must not write to the target of the original.
+const COPY: &str = "restored-copy";
+
+/// The file in the data folder that says that a backup is due: the log has a gap since the last one.
+const DUE: &str = "backup-due";
+
+/// The beginning of the names of scratch folders, in the data folder.
+pub(crate) const SCRATCH: &str = "scratch-";
+
+/// The share of the time that may be lost after which Postgres archives an incomplete file of its log, in percent: the
+/// rest is for the way to the target.
+const ARCHIVE_SHARE: u32 = 60;
+
+/// How long a command that only reads the target may take.
+pub(crate) const READ_LIMIT: Duration = Duration::from_secs(300);
+
+/// The backups of a project in a target.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    pub(crate) settings: Settings,
+    pub(crate) target: Target,
+    pub(crate) key: Key,
+    pub(crate) id: String,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) program: Program,
+}
+
+impl Repository {
+    /// Opens the backups of the server on `data_dir`, whose key is made at the first time; `None` if `settings` name no
+    /// target, or if the folder is a restored copy that has not been [adopted](adopt).
+    ///
+    /// Errors: [`Error::Advice`] if the program, the passphrase or the target cannot be used.
+    pub async fn open(settings: &Settings, data_dir: &Path) -> Result<Option<Self>, Error> {
+        let Some(name) = settings.target.as_deref().filter(|_| !is_copy(data_dir)) else { return Ok(None) };
+        let program = Program::find(settings.program.as_deref()).await?;
+        let target = Target::open(settings, name)?;
+        let file = data_dir.join(KEY);
+        // The target need not be there at each start.
+        let (key, id) = match Key::read(&file)?.zip(read_id(data_dir)) {
+            Some(known) => known,
+            None => {
+                let (key, id) = (Self::first_key(settings, &target).await?, name_target(&target).await?);
+                keep(&key, &id, data_dir)?;
+                (key, id)
+            }
+        };
+        let (settings, data_dir) = (settings.clone(), data_dir.to_owned());
+        Ok(Some(Self { settings, target, key, id, data_dir, program }))
+    }
+
+    /// Returns the key of `target`, or makes one.
+    async fn first_key(settings: &Settings, target: &Target) -> Result<Key, Error> {
+        let passphrase = settings.passphrase().map_err(Error::Advice)?;
+        if let Some(passphrase) = passphrase.clone()
+            && let Some(key) = Key::open(target, &Unlock::Passphrase(passphrase)).await?
+        {
+            return Ok(key);
+        }
+        if passphrase.is_none() && settings.recipient.is_none() {
+            return Err(Error::Advice(
+                "backups have the keys of the project, so that they are always encrypted: set \
+                 basalt.backup.passphrase_file (a file with a passphrase, of which you keep a copy elsewhere) or \
+                 basalt.backup.recipient (a public key of age)"
+                    .to_owned(),
+            ));
+        }
+        if !target.list("database").await?.is_empty() {
+            return Err(Error::Advice(
+                "the target has backups of another server, whose key this one does not have: name another target, or \
+                 begin with `basalt restore`"
+                    .to_owned(),
+            ));
+        }
+        Key::create(target, passphrase, settings.recipient.as_deref()).await
+    }
+
+    /// Opens the backups in `target` with `unlock`, on a machine that may never have seen them, for a restore into
+    /// `data_dir`.
+    ///
+    /// Errors: [`Error::Advice`] if there are none, or if `unlock` does not open them.
+    pub async fn open_with(
+        settings: &Settings,
+        target: &str,
+        unlock: &Unlock,
+        data_dir: &Path,
+    ) -> Result<Self, Error> {
+        let program = Program::find(settings.program.as_deref()).await?;
+        let opened = Target::open(settings, target)?;
+        let key = Key::open(&opened, unlock).await?;
+        let key = key.ok_or_else(|| Error::Advice(format!("there are no backups of Basalt in {target}")))?;
+        let id = name_target(&opened).await?;
+        let settings = Settings { target: Some(target.to_owned()), ..settings.clone() };
+        Ok(Self { settings, target: opened, key, id, data_dir: data_dir.to_owned(), program })
+    }
+
+    /// Keeps the key and the name of the target in the data folder of a restored project. Unless it is `adopted`, the
+    /// folder counts as a copy, which does not write to the target.
+    pub(crate) fn keep_in(&self, data_dir: &Path, adopted: bool) -> Result<(), Error> {
+        keep(&self.key, &self.id, data_dir)?;
+        match adopted {
+            true => want_backup(data_dir),
+            false => std::fs::write(data_dir.join(COPY), "").map_err(Error::io("mark the restored copy")),
+        }
+    }
+
+    /// Returns how Postgres archives its log to the target.
+    pub fn archiver(&self) -> Archiver {
+        let settings = &self.settings;
+        let mut options = self.target.options.clone();
+        let own = [
+            ("repo1-cipher-type", "aes-256-cbc".to_owned()),
+            ("repo1-cipher-pass", self.key.text().expose().to_owned()),
+            ("repo1-bundle", "y".to_owned()),
+            ("repo1-block", "y".to_owned()),
+            ("repo1-retention-full-type", "time".to_owned()),
+            ("repo1-retention-full", settings.retention_days.max(1).to_string()),
+            ("compress-type", "zst".to_owned()),
+            ("process-max", settings.processes.max(1).to_string()),
+            ("start-fast", "y".to_owned()),
+            ("archive-push-queue-max", format!("{}MiB", settings.max_waiting_mb.max(64))),
+            ("archive-timeout", "300".to_owned()),
+            ("log-level-console", "warn".to_owned()),
+            ("log-level-stderr", "off".to_owned()),
+        ];
+        options.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        Archiver {
+            program: self.program.path.clone(),
+            options,
+            folder: self.target.folder.clone(),
+            timeout: settings.max_loss * ARCHIVE_SHARE / 100,
+        }
+    }
+
+    /// Runs `work` with an engine that reads the target, without a running Postgres.
+    pub(crate) async fn reading<T>(
+        &self,
+        work: impl AsyncFnOnce(&Engine) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let name = format!("basalt-backup-{}", Alphanumeric.sample_string(&mut rand::rng(), 12));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(Error::io("create a folder"))?;
+        let result = async { work(&Engine::of_repository(&folder, &self.archiver())?).await }.await;
+        let _ = std::fs::remove_dir_all(&folder);
+        result
+    }
+
+    /// Returns the backups in the target, the oldest first.
+    ///
+    /// Errors: [`Error::Engine`] if it cannot be read.
+    pub async fn list(&self) -> Result<Vec<Backup>, Error> {
+        self.reading(async |engine| catalog::read(&engine.run("info", &["--output=json"], READ_LIMIT).await?))
+            .await
+    }
+
+    /// Returns a new name for a scratch folder in the data folder. A server removes such folders when it starts.
+    pub fn scratch(&self) -> PathBuf {
+        self.data_dir.join(format!("{SCRATCH}{:08x}", rand::random::<u32>()))
+    }
+
+    /// Returns the backup with which `moment` is brought back: the last that ended before it.
+    ///
+    /// Errors: [`Error::Advice`] if there is none.
+    pub(crate) async fn before(&self, moment: Moment) -> Result<Backup, Error> {
+        let backups = self.list().await?;
+        let earliest = backups.first().map(|backup| backup.ended);
+        let found = backups.into_iter().rev().find(|backup| backup.ended <= moment);
+        found.ok_or_else(|| {
+            Error::Advice(match earliest {
+                Some(earliest) => format!("the backups begin at {earliest}, after {moment}"),
+                None => "there is no backup yet".to_owned(),
+            })
+        })
+    }
+}
+
+/// Keeps the key and the name of a target in `data_dir`.
+fn keep(key: &Key, id: &str, data_dir: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir);
+    created.map_err(Error::io(format!("create {}", data_dir.display())))?;
+    key.keep(&data_dir.join(KEY))?;
+    std::fs::write(data_dir.join(NAME), id).map_err(Error::io("write the name of the target of backups"))
+}
+
+/// Reports whether `data_dir` is a restored copy, which does not write to the target of the original.
+pub fn is_copy(data_dir: &Path) -> bool {
+    data_dir.join(COPY).exists()
+}
+
+/// Has the restored copy in `data_dir` write to the target from its next start on. The server that it is a copy of must
+/// not do so any more.
+pub fn adopt(data_dir: &Path) -> Result<bool, Error> {
+    match std::fs::remove_file(data_dir.join(COPY)) {
+        Ok(()) => want_backup(data_dir).map(|()| true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("adopt the restored copy")(error)),
+    }
+}
+
+/// Has the server on `data_dir` make a backup as soon as it runs: what was written last may not be archived.
+pub fn want_backup(data_dir: &Path) -> Result<(), Error> {
+    std::fs::write(data_dir.join(DUE), "").map_err(Error::io("note that a backup is due"))
+}
+
+/// Reports whether a backup is due at once.
+pub(crate) fn is_backup_wanted(data_dir: &Path) -> bool {
+    data_dir.join(DUE).exists()
+}
+
+/// Takes note that a backup was made.
+pub(crate) fn forget_wish(data_dir: &Path) {
+    // If it stays, another backup is made.
+    let _ = std::fs::remove_file(data_dir.join(DUE));
+}
+
+fn read_id(data_dir: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(data_dir.join(NAME)).ok()?;
+    Some(text.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
+/// Returns the name of `target`, which gets one if it has none.
+async fn name_target(target: &Target) -> Result<String, Error> {
+    let name = Alphanumeric.sample_string(&mut rand::rng(), 20);
+    if target.create(NAME, name.clone().into_bytes()).await? {
+        return Ok(name);
+    }
+    let found = target.read(NAME).await?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&found).trim().to_owned())
+}

@@ -1,0 +1,84 @@
+//! Brings a project back as it was at a moment, into a data folder that has no database yet.
+
+use std::sync::Arc;
+
+use embedded::{Cluster, Options, Recovery, RecoveryTarget};
+use postgres::Database;
+use uuid::Uuid;
+
+use crate::catalog::Backup;
+use crate::error::Error;
+use crate::files;
+use crate::moment::Moment;
+use crate::objects::{self, Objects};
+use crate::repository::Repository;
+
+/// The database of a restored project, which runs.
+#[derive(Debug)]
+pub struct Restored {
+    /// The Postgres.
+    pub cluster: Cluster,
+    /// When its last transaction was committed; `None` if there is none after the base backup.
+    pub last_commit: Option<String>,
+}
+
+impl Repository {
+    /// Checks that `moment` can be brought back.
+    ///
+    /// Errors: [`Error::Advice`] if it is in the future, or before the first backup.
+    pub async fn check(&self, moment: Moment) -> Result<Backup, Error> {
+        match moment > Moment::now() {
+            true => Err(Error::Advice(format!("{moment} is in the future"))),
+            false => self.before(moment).await,
+        }
+    }
+
+    /// Brings keys, settings and the database back as they were at `moment`, or, without it, as they are in the target
+    /// at the end, into the data folder of `options`. Unless the result `is_adopted`, it counts as a copy.
+    ///
+    /// Errors: [`Error::Advice`] for a moment that cannot be brought back; [`Error::Engine`].
+    pub async fn restore(
+        &self,
+        moment: Option<Moment>,
+        options: Options,
+        is_adopted: bool,
+    ) -> Result<Restored, Error> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let now = Moment::now();
+        let backup = self.check(moment.unwrap_or(now)).await?;
+        let target = moment.map_or(RecoveryTarget::Latest, |moment| RecoveryTarget::Time(moment.to_string()));
+        let folder = &options.data_dir;
+        let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        created.map_err(Error::io(format!("create {}", folder.display())))?;
+        files::put(folder, &files::read(&self.target, &self.key, moment.unwrap_or(now)).await?)?;
+        self.keep_in(folder, is_adopted)?;
+        let recovery = Recovery { backup: backup.label, target };
+        let options = Options { archiver: Some(self.archiver()), recovery: Some(recovery), ..options };
+        let cluster = Cluster::start(options).await?;
+        let database = Database::connect(postgres::Settings::new(cluster.login())).await?;
+        let last_commit = last_commit(&database).await;
+        database.close().await;
+        Ok(Restored { cluster, last_commit: last_commit? })
+    }
+
+    /// Brings the bytes of all objects of `database` back that `store` does not have, and returns the versions that the
+    /// target does not have either: those that were written just before the end of what it has.
+    pub async fn bring_back_objects(
+        &self,
+        database: &Database,
+        store: Arc<dyn Objects>,
+    ) -> Result<Vec<Uuid>, Error> {
+        let versions = objects::versions(database).await?;
+        self.copies_for(store).bring_back(versions).await
+    }
+
+    /// Brings the bytes of `version` back, unless `store` has them, and reports whether it has them then.
+    pub async fn bring_back_version(&self, version: Uuid, store: Arc<dyn Objects>) -> Result<bool, Error> {
+        Ok(self.copies_for(store).bring_back(vec![version]).await?.is_empty())
+    }
+}
+
+async fn last_commit(database: &Database) -> Result<Option<String>, Error> {
+    let sql = "select pg_catalog.pg_last_xact_replay_timestamp()::text";
+    Ok(database.client().await?.query_one(sql, &[]).await?.get(0))
+}

@@ -1,0 +1,425 @@
+//! The task of a running server: copies what is new, makes backups when they are due, verifies them, and says when
+//! something is wrong.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::pin::pin;
+use std::time::Duration;
+
+use embedded::Options;
+use postgres::{Database, DetachedClient};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::catalog::Backup;
+use crate::create::{self, Running};
+use crate::error::Error;
+use crate::log_watch::LogWatch;
+use crate::metrics::{Metrics, Part};
+use crate::moment::Moment;
+use crate::repository::{Repository, SCRATCH, is_backup_wanted};
+
+/// How many versions may wait to be retired. The sweeper of storage finds those that do not fit in.
+const QUEUE: usize = 10_000;
+
+/// The longest and the shortest pause between two looks for new objects.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How often keys and settings are compared with those in the target, and all objects with the table of copies.
+const FILES_PERIOD: Duration = Duration::from_secs(60);
+const OBJECTS_PERIOD: Duration = Duration::from_secs(600);
+
+/// How long after a failed backup the next one is tried.
+const RETRY: Duration = Duration::from_secs(300);
+
+/// How often a problem that stays is logged again.
+const REMINDER: Duration = Duration::from_secs(600);
+
+/// The number of the lock that only one of several servers on a database holds, which is the one that makes backups.
+const LEADER: i64 = 0x6261_636b_7570;
+
+/// Takes versions that no object has any more, whose bytes are removed once they are in the target. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Retired(mpsc::Sender<Uuid>);
+
+impl Retired {
+    /// Takes `versions`. Those that do not fit in are dropped, which leaves their bytes in the store.
+    pub fn push(&self, versions: &[Uuid]) {
+        for version in versions {
+            if self.0.try_send(*version).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// The task.
+pub struct Task {
+    repository: Repository,
+    running: Running,
+    /// Says where Postgres is, for the scratch folder.
+    options: Options,
+    metrics: Metrics,
+    retired: mpsc::Receiver<Uuid>,
+    /// Versions that could not be retired yet.
+    pending: Vec<Uuid>,
+    /// How many changes of objects Postgres had counted at the last look.
+    seen: Option<i64>,
+    files_at: Option<Instant>,
+    objects_at: Option<Instant>,
+    /// The last time at which everything was in the target.
+    safe_at: Instant,
+    /// What does not work now, and when it was logged last.
+    problem: Option<(String, Instant)>,
+    log: LogWatch,
+    /// The folder of the target when the task began.
+    place: Option<(u64, u64)>,
+    /// Whether a part of the log was dropped, so that the next backup is due at once.
+    has_gap: bool,
+    job: Option<JoinHandle<Result<(), Error>>>,
+    next_job: Instant,
+}
+
+impl Task {
+    /// Returns the task that backs `running` up, and where storage tells it what it removes.
+    pub fn new(
+        repository: Repository,
+        running: Running,
+        options: Options,
+        metrics: Metrics,
+    ) -> (Self, Retired) {
+        let (sender, retired) = mpsc::channel(QUEUE);
+        let now = Instant::now();
+        let task = Self {
+            place: place(&repository),
+            log: LogWatch::default(),
+            repository,
+            running,
+            options,
+            metrics,
+            retired,
+            pending: Vec::new(),
+            seen: None,
+            files_at: None,
+            objects_at: None,
+            safe_at: now,
+            problem: None,
+            has_gap: false,
+            job: None,
+            next_job: now,
+        };
+        (task, Retired(sender))
+    }
+
+    /// Works until `stop`. A backup that is being made then is given up.
+    pub async fn run(mut self, stop: CancellationToken) {
+        self.remove_scratch();
+        let pause = (self.repository.settings.max_loss / 6).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let mut leader: Option<DetachedClient> = None;
+        while stop.run_until_cancelled(sleep(pause)).await.is_some() {
+            if leader.as_ref().is_none_or(|client| client.is_closed()) {
+                leader = lead(&self.running.database).await;
+            }
+            if leader.is_some() && stop.run_until_cancelled(self.round()).await.is_none() {
+                break;
+            }
+        }
+        if let Some(job) = self.job {
+            job.abort();
+            let _ = job.await;
+        }
+    }
+
+    async fn round(&mut self) {
+        let looked = self.look_at_log().await;
+        let watch = Watch {
+            metrics: self.metrics.clone(),
+            repository: self.repository.clone(),
+            safe_at: self.safe_at,
+        };
+        let copied = {
+            let mut copying = pin!(self.copy());
+            loop {
+                // A target that does not respond must not hide that it does not.
+                tokio::select! {
+                    copied = &mut copying => break copied,
+                    () = sleep(LONGEST_PAUSE) => drop(watch.look(false)),
+                }
+            }
+        };
+        let replaced = self.place != place(&self.repository);
+        let copied = copied.and(looked);
+        let unsafe_since = copied.as_ref().ok().filter(|_| !replaced);
+        if let Some(unsafe_since) = unsafe_since {
+            self.safe_at = unsafe_since.unwrap_or_else(Instant::now);
+        }
+        let watch = Watch { safe_at: self.safe_at, ..watch };
+        let (waiting, is_late) = watch.look(unsafe_since.is_some_and(Option::is_none));
+        let limit = u64::from(self.repository.settings.max_waiting_mb) << 20;
+        self.has_gap |= self.running.engine.is_some() && waiting * 10 > limit * 9;
+        match copied {
+            Err(error) => self.report("objects", &error.to_string(), 0),
+            Ok(_) if replaced => {
+                let text = "the folder of the target has been replaced: start the server anew";
+                self.report("target", text, 0);
+            }
+            Ok(_) if is_late => self.report("log", "the write-ahead log waits for the target", waiting >> 20),
+            Ok(_) => {
+                if self.problem.take().is_some() {
+                    tracing::info!("backups work again");
+                }
+            }
+        }
+        self.work(is_late).await;
+    }
+
+    /// Returns since when the log of the embedded Postgres is not completely in the target, if it is so.
+    async fn look_at_log(&mut self) -> Result<Option<Instant>, Error> {
+        match self.running.engine {
+            Some(_) => {
+                let patience = self.repository.archiver().timeout;
+                self.log.look(&self.running.database, patience).await
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Logs a problem, once and then from time to time, with how much of the log waits.
+    fn report(&mut self, part: &'static str, text: &str, waiting_mb: u64) {
+        self.metrics.failures.get_or_create(&Part { part }).inc();
+        let is_known =
+            self.problem.as_ref().is_some_and(|(known, at)| known == text && at.elapsed() < REMINDER);
+        if !is_known {
+            tracing::error!(
+                part,
+                waiting_mb,
+                reason = text,
+                "backups do not work: what is written now may be lost with this machine"
+            );
+            self.problem = Some((text.to_owned(), Instant::now()));
+        }
+    }
+
+    /// Copies what is new: objects, then keys and settings.
+    async fn copy(&mut self) -> Result<(), Error> {
+        while self.pending.len() < QUEUE
+            && let Ok(version) = self.retired.try_recv()
+        {
+            self.pending.push(version);
+        }
+        if let Some(copies) = self.repository.copies(&self.running) {
+            let changes = changes(&self.running.database).await?;
+            let is_due = self.objects_at.is_none_or(|at| at.elapsed() > OBJECTS_PERIOD);
+            if is_due || changes != self.seen {
+                let copied = copies.copy_new(&self.running.database).await?;
+                self.metrics.objects.inc_by(copied.count);
+                (self.seen, self.objects_at) = (changes, Some(Instant::now()));
+            }
+            if !self.pending.is_empty() {
+                copies.retire(&self.pending, &self.running.database).await?;
+                self.pending.clear();
+            }
+        }
+        if self.files_at.is_none_or(|at| at.elapsed() > FILES_PERIOD) {
+            self.repository.store_files().await?;
+            self.files_at = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Starts what is due, unless something is being done, and takes note of what has ended.
+    async fn work(&mut self, is_late: bool) {
+        if let Some(job) = self.job.take_if(|job| job.is_finished()) {
+            let result = job.await.unwrap_or_else(|error| Err(Error::Io(error.to_string())));
+            if let Err(error) = result {
+                self.next_job = Instant::now() + RETRY;
+                self.metrics.failures.get_or_create(&Part { part: "backup" }).inc();
+                tracing::error!(%error, "a backup could not be made or verified; it is tried again in {} minutes", RETRY.as_secs() / 60);
+            } else {
+                self.next_job = Instant::now() + FILES_PERIOD;
+            }
+        }
+        if self.job.is_some() || Instant::now() < self.next_job {
+            return;
+        }
+        let (repository, running, options) =
+            (self.repository.clone(), self.running.clone(), self.options.clone());
+        let metrics = self.metrics.clone();
+        let has_gap = std::mem::take(&mut self.has_gap) && !is_late;
+        self.has_gap |= is_late && has_gap;
+        self.job =
+            Some(tokio::spawn(
+                async move { make_due(&repository, &running, options, &metrics, has_gap).await },
+            ));
+    }
+
+    /// Removes what a process that was killed has left.
+    fn remove_scratch(&self) {
+        let Ok(entries) = std::fs::read_dir(&self.repository.data_dir) else { return };
+        for entry in entries.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(SCRATCH) {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+/// Looks whether what was written is in the target.
+struct Watch {
+    metrics: Metrics,
+    repository: Repository,
+    safe_at: Instant,
+}
+
+impl Watch {
+    /// Notes in the metrics how much of the log waits and whether something waits too long, and returns both. `is_safe`
+    /// says whether everything is in the target.
+    fn look(&self, is_safe: bool) -> (u64, bool) {
+        let waiting = embedded::waiting_bytes(&self.repository.data_dir);
+        self.metrics.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
+        let is_late = !is_safe && self.safe_at.elapsed() > self.repository.settings.max_loss;
+        self.metrics.late.set(i64::from(is_late));
+        (waiting, is_late)
+    }
+}
+
+/// Returns what identifies the folder into which pgBackRest writes. Postgres keeps it open: another folder of the same
+/// name is not the target.
+fn place(repository: &Repository) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(repository.target.folder.as_ref()?).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Makes the backup that is due, and verifies the one that has to be.
+async fn make_due(
+    repository: &Repository,
+    running: &Running,
+    options: Options,
+    metrics: &Metrics,
+    has_gap: bool,
+) -> Result<(), Error> {
+    if let Some(engine) = &running.engine {
+        create::prepare(engine).await?;
+    }
+    let mut backups = match running.engine {
+        Some(_) => repository.list().await?,
+        None => Vec::new(),
+    };
+    note(metrics, &backups);
+    if running.engine.is_none() {
+        repository.prune(running).await?;
+        return Ok(());
+    }
+    let is_wanted = has_gap || is_backup_wanted(&repository.data_dir);
+    if let Some(is_full) = due(&backups, &repository.settings, is_wanted) {
+        tracing::info!(is_full, "a backup is being made");
+        let backup = repository.create(running, is_full).await?;
+        if let Some(backup) = backup {
+            tracing::info!(label = backup.label, bytes = backup.stored, "a backup has been made");
+        }
+        backups = repository.list().await?;
+        note(metrics, &backups);
+    }
+    if let Some(backup) = to_verify(&backups, repository.settings.verify_days) {
+        let found = repository.verify(backup, &repository.scratch(), options).await?;
+        metrics.last_verification.set(Moment::now().seconds());
+        metrics.damaged.set(i64::from(!found.problems.is_empty()));
+        match found.problems.is_empty() {
+            true => {
+                tracing::info!(label = backup.label, objects = found.objects, "a backup has been verified")
+            }
+            false => tracing::error!(label = backup.label, problems = ?found.problems, "a backup is damaged"),
+        }
+    }
+    Ok(())
+}
+
+fn note(metrics: &Metrics, backups: &[Backup]) {
+    if let Some(last) = backups.last() {
+        metrics.last_backup.set(last.ended.seconds());
+    }
+    metrics.damaged.set(i64::from(backups.iter().any(Backup::is_damaged)));
+}
+
+/// Reports whether a backup is due, and if so, whether it is a full one.
+fn due(backups: &[Backup], settings: &crate::Settings, has_gap: bool) -> Option<bool> {
+    let now = Moment::now();
+    let Some(last) = backups.last() else { return Some(true) };
+    let last_full = backups.iter().rfind(|backup| backup.is_full);
+    let full_after = i64::from(settings.full_every_days.max(1)) * 24 * 3600;
+    // A little earlier, since a daily backup begins a little later each day.
+    let is_full = last_full.is_none_or(|full| now.seconds_after(full.started) > full_after - 3600);
+    let is_scheduled = settings.time().is_some_and(|time| last.started < now.last(time));
+    (is_scheduled || has_gap).then_some(is_full)
+}
+
+/// Returns the backup that has to be verified: the last full one at once, the last one after so many days.
+fn to_verify(backups: &[Backup], days: u32) -> Option<&Backup> {
+    if days == 0 {
+        return None;
+    }
+    let full = backups.iter().rfind(|backup| backup.is_full)?;
+    if full.verified.is_none() {
+        return Some(full);
+    }
+    let last = backups.last()?;
+    let is_recent = |backup: &Backup| {
+        let result = backup.verified.as_deref().unwrap_or_default();
+        let at = result.get(..22).and_then(|text| Moment::parse(text).ok());
+        at.is_some_and(|at| Moment::now().seconds_after(at) < i64::from(days) * 24 * 3600)
+    };
+    (!backups.iter().any(is_recent)).then_some(last)
+}
+
+/// Takes the lead among the servers of `database`; `None` if another one has it or the database cannot be asked.
+async fn lead(database: &Database) -> Option<DetachedClient> {
+    let client = database.client().await.ok()?;
+    let row = client.query_one("select pg_catalog.pg_try_advisory_lock($1)", &[&LEADER]).await.ok()?;
+    // The lock ends with the connection, which must not return to the pool.
+    row.get::<_, bool>(0).then(|| client.detach())
+}
+
+/// Returns how many changes of objects Postgres has counted.
+async fn changes(database: &Database) -> Result<Option<i64>, Error> {
+    let sql = "select n_tup_ins + n_tup_upd from pg_catalog.pg_stat_all_tables \
+               where schemaname = 'storage' and relname = 'objects'";
+    Ok(database.client().await?.query_opt(sql, &[]).await?.map(|row| row.get(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+
+    fn backup(days: u32, is_full: bool, verified: Option<&str>) -> Backup {
+        let at = Moment::now().days_before(days);
+        let verified = verified.map(str::to_owned);
+        Backup { label: String::new(), is_full, started: at, ended: at, size: 0, stored: 0, verified }
+    }
+
+    #[test]
+    fn the_first_backup_is_due_at_once_and_full() {
+        let settings = Settings::default();
+        assert_eq!(due(&[], &settings, false), Some(true));
+        assert_eq!(due(&[backup(0, true, None)], &settings, true), Some(false));
+        assert_eq!(due(&[backup(2, true, None)], &settings, false), Some(false));
+        assert_eq!(due(&[backup(7, true, None), backup(2, false, None)], &settings, false), Some(true));
+        let off = Settings { schedule: "off".to_owned(), ..settings };
+        assert_eq!(due(&[backup(2, true, None)], &off, false), None);
+    }
+
+    #[test]
+    fn full_backups_are_verified_at_once_and_others_weekly() {
+        let ok =
+            |days| format!("{} ok", Moment::of_seconds(Moment::now().days_before(days).seconds()).unwrap());
+        let (old, new) = (ok(8), ok(1));
+        assert!(to_verify(&[backup(1, true, None)], 7).unwrap().is_full);
+        assert!(to_verify(&[backup(1, true, None)], 0).is_none());
+        assert!(to_verify(&[backup(1, true, Some(&new)), backup(0, false, None)], 7).is_none());
+        let old = [backup(8, true, Some(&old)), backup(0, false, None)];
+        assert!(!to_verify(&old, 7).unwrap().is_full);
+    }
+}

@@ -1,0 +1,25 @@
+//! Settings of backups.
+
+use ::backup::Settings;
+use settings::{Invalid, Reader};
+
+use super::Project;
+
+/// The files of settings that are part of a backup, in the project's folder and in that of `config.toml`.
+const FILES: [&str; 2] = [".env", ".env.local"];
+
+/// Reads the settings. Paths are relative to the folder of `config.toml`.
+pub(super) fn read(reader: &mut Reader<'_>, project: &Project) -> Result<Settings, Invalid> {
+    let mut settings: Settings = reader.read()?;
+    settings.passphrase_file = settings.passphrase_file.map(|path| project.resolve(path));
+    let is_url = |target: &str| target.contains("://");
+    settings.target = settings.target.map(|target| match is_url(&target) {
+        true => target,
+        false => project.resolve(target).to_string_lossy().into_owned(),
+    });
+    let folders =
+        if project.root == project.base { vec![&project.root] } else { vec![&project.root, &project.base] };
+    let of_environment = folders.into_iter().flat_map(|folder| FILES.map(|name| folder.join(name)));
+    settings.files = project.config_path.iter().cloned().chain(of_environment).collect();
+    Ok(settings)
+}

@@ -1,0 +1,324 @@
+//! pgBackRest, which carries the write-ahead log and base backups of the cluster to a repository.
+//!
+//! Postgres calls it for each file of the log (`archive_command`); backups and restores call it with the same
+//! configuration. That is written for each run of Postgres into the folder of the socket, which the user that Postgres
+//! runs as can reach, and is removed with it: it has the repository's secrets.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use settings::Secret;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::account::{Account, FolderAccess, Slot, give, private_folder, run_as, start_error};
+use super::error::Error;
+use super::files::write_atomically;
+use super::layout::cluster_in;
+use super::log::last_lines;
+use super::postmaster::LaunchPlan;
+
+/// What pgBackRest calls the cluster.
+const STANZA: &str = "basalt";
+
+/// The folder in that of the socket with the configuration, locks, and what waits to be archived.
+const FOLDER: &str = "backup";
+
+/// The name of the configuration's file.
+const CONFIGURATION: &str = "pgbackrest.conf";
+
+/// The descriptors below this number are closed by the process with which pgBackRest archives in the background. Source:
+/// `archiveAsyncExec` in its `command/archive/common.c`.
+const CLOSED: i32 = 1024;
+
+/// How much of what the program writes is part of an error, in lines.
+const LOG_LINES: usize = 12;
+
+/// How pgBackRest reaches the repository.
+#[derive(Debug, Clone)]
+pub struct Archiver {
+    /// The program.
+    pub program: PathBuf,
+    /// Options of pgBackRest with their values, which may be secret: where the repository is and how it is encrypted.
+    pub options: Vec<(String, String)>,
+    /// The folder of a repository of files. It is created if it is missing, and given to the user that Postgres runs
+    /// as. Without one, the options name another kind of repository.
+    pub folder: Option<PathBuf>,
+    /// How long Postgres may keep a file of its log that is not full before it is archived.
+    pub timeout: Duration,
+}
+
+/// Until when a cluster is brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecoveryTarget {
+    /// Up to this time, such as `2026-11-26 14:05:00.25+00`.
+    Time(String),
+    /// Up to this position of the write-ahead log, without what begins there.
+    Position(String),
+    /// Up to the end of the base backup.
+    Consistent,
+    /// Everything that the repository has.
+    Latest,
+}
+
+/// How a cluster is brought back from the repository.
+#[derive(Debug, Clone)]
+pub struct Recovery {
+    /// The name of the base backup to begin with.
+    pub backup: String,
+    /// Until when.
+    pub target: RecoveryTarget,
+}
+
+impl Archiver {
+    /// Makes the folder for `plan`, writes the configuration, and returns what Postgres has to inherit.
+    pub(super) fn prepare(&self, plan: &LaunchPlan) -> Result<Access, Error> {
+        let account = plan.account.as_ref();
+        let folder = plan.run_dir.join(FOLDER);
+        for folder in [folder.clone(), folder.join("lock"), folder.join("spool")] {
+            private_folder(&folder, 0o700, account)?;
+        }
+        let cluster = FolderAccess::open_in(Slot::Cluster, &plan.cluster, account)?;
+        let repository = self.folder.as_deref().map(|folder| open_repository(folder, account)).transpose()?;
+        let mut text = String::from("# Written by Basalt at each start of Postgres.\n[global]\n");
+        let mut line = |name: &str, value: &str| text.push_str(&format!("{name}={value}\n"));
+        line("lock-path", &folder.join("lock").to_string_lossy());
+        line("spool-path", &folder.join("spool").to_string_lossy());
+        line("log-level-file", "off");
+        if let Some(repository) = &repository {
+            line("repo1-path", &repository.path().to_string_lossy());
+        }
+        for (name, value) in &self.options {
+            line(name, value);
+        }
+        text.push_str(&format!("[{STANZA}]\n"));
+        let mut line = |name: &str, value: &str| text.push_str(&format!("{name}={value}\n"));
+        line("pg1-path", &cluster.path().to_string_lossy());
+        line("pg1-socket-path", &plan.run_dir.to_string_lossy());
+        line("archive-async", if cluster.is_below(CLOSED) { "n" } else { "y" });
+        line("pg1-port", &plan.port.to_string());
+        line("pg1-user", plan.superuser);
+        let file = folder.join(CONFIGURATION);
+        write_atomically(&file, text.as_bytes(), 0o600)?;
+        give(&file, account)?;
+        Ok(Access { cluster, _repository: repository })
+    }
+
+    /// Returns the settings with which Postgres archives its log; with those that bring it back for a cluster that begins a
+    /// new timeline, and whose own log is not archived if it `is_restored`.
+    pub(super) fn settings(&self, run_dir: &Path, is_restored: bool) -> Vec<(&'static str, String)> {
+        let mut settings = vec![
+            ("restore_command", self.shell_command(run_dir, "archive-get %f \"%p\"")),
+            // It accepts connections, and counts as started, once it has reached its moment.
+            ("hot_standby", "off".to_owned()),
+        ];
+        match is_restored {
+            true => settings.push(("archive_mode", "off".to_owned())),
+            false => settings.extend([
+                ("archive_mode", "on".to_owned()),
+                ("archive_command", self.shell_command(run_dir, "archive-push %p")),
+                ("archive_timeout", self.timeout.as_secs().max(1).to_string()),
+            ]),
+        }
+        settings
+    }
+
+    fn shell_command(&self, run_dir: &Path, words: &str) -> String {
+        let quoted = |path: &Path| format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"));
+        let configuration = run_dir.join(FOLDER).join(CONFIGURATION);
+        format!("{} --config={} --stanza={STANZA} {words}", quoted(&self.program), quoted(&configuration))
+    }
+}
+
+/// Has Postgres archive the histories of the timelines of `cluster` at its next start, if it has not done so: a restored
+/// cluster began its timeline without an archive, and who follows the log needs its history.
+pub(super) fn announce_timelines(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
+    let wal = cluster.join("pg_wal");
+    let status = wal.join("archive_status");
+    let entries = fs::read_dir(&wal).map_err(Error::io("read", &wal))?;
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    for name in names.filter(|name| name.ends_with(".history")) {
+        let (ready, done) = (status.join(format!("{name}.ready")), status.join(format!("{name}.done")));
+        if !ready.exists() && !done.exists() {
+            write_atomically(&ready, b"", 0o600)?;
+            give(&ready, account)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folders that Postgres and pgBackRest inherit.
+#[derive(Debug)]
+pub(super) struct Access {
+    /// That of the cluster.
+    pub(super) cluster: FolderAccess,
+    _repository: Option<FolderAccess>,
+}
+
+impl From<FolderAccess> for Access {
+    fn from(cluster: FolderAccess) -> Self {
+        Self { cluster, _repository: None }
+    }
+}
+
+/// Creates the folder of the repository where it is missing, for `account`, and opens it.
+fn open_repository(folder: &Path, account: Option<&Account>) -> Result<FolderAccess, Error> {
+    private_folder(folder, 0o700, account)?;
+    FolderAccess::open_in(Slot::Repository, folder, account)
+}
+
+/// Runs commands of pgBackRest on a cluster and its repository.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    program: PathBuf,
+    configuration: PathBuf,
+    account: Option<Account>,
+    /// The folders that the program inherits, if they exist.
+    cluster: PathBuf,
+    repository: Option<PathBuf>,
+    /// The superuser's password, for commands that ask Postgres.
+    password: Option<Secret>,
+}
+
+impl Engine {
+    /// Returns the one of a cluster that runs with `archiver` on `data_dir`, in this process or in another one; `None`
+    /// if none does.
+    pub fn of_running(data_dir: &Path, archiver: &Archiver, password: &str) -> Option<Self> {
+        let cluster = cluster_in(data_dir);
+        let pid_file = fs::read_to_string(cluster.join("postmaster.pid")).ok()?;
+        // Line 5 is the folder of the socket. Source: PostgreSQL, `utils/pidfile.h`.
+        let run_dir = PathBuf::from(pid_file.lines().nth(4)?.trim());
+        let configuration = run_dir.join(FOLDER).join(CONFIGURATION);
+        configuration.exists().then_some(())?;
+        let account = Account::choose(&cluster).ok()?;
+        Some(Self {
+            program: archiver.program.clone(),
+            configuration,
+            account,
+            cluster: cluster.canonicalize().ok()?,
+            repository: archiver.folder.clone(),
+            password: Some(password.to_owned().into()),
+        })
+    }
+
+    /// Returns one for commands that need only the repository, which writes its configuration into `folder`.
+    ///
+    /// It runs as the owner of the repository, whose files it may write.
+    pub fn of_repository(folder: &Path, archiver: &Archiver) -> Result<Self, Error> {
+        let repository = archiver.folder.as_deref().filter(|folder| folder.exists());
+        let account = repository.map(Account::owner_of).transpose()?.flatten();
+        let mut text =
+            format!("[global]\nlock-path={0}\nspool-path={0}\nlog-level-file=off\n", folder.display());
+        if let Some(repository) = repository {
+            let access = FolderAccess::open_in(Slot::Repository, repository, account.as_ref())?;
+            text.push_str(&format!("repo1-path={}\n", access.path().display()));
+        }
+        for (name, value) in &archiver.options {
+            text.push_str(&format!("{name}={value}\n"));
+        }
+        let configuration = folder.join(CONFIGURATION);
+        write_atomically(&configuration, text.as_bytes(), 0o600)?;
+        give(folder, account.as_ref())?;
+        Ok(Self {
+            program: archiver.program.clone(),
+            configuration,
+            account,
+            cluster: PathBuf::new(),
+            repository: archiver.folder.clone(),
+            password: None,
+        })
+    }
+
+    /// Returns the one with which the cluster of `plan` is brought back.
+    pub(super) fn of_plan(plan: &LaunchPlan, archiver: &Archiver) -> Self {
+        Self {
+            program: archiver.program.clone(),
+            configuration: plan.run_dir.join(FOLDER).join(CONFIGURATION),
+            account: plan.account.clone(),
+            cluster: plan.cluster.clone(),
+            repository: archiver.folder.clone(),
+            password: None,
+        }
+    }
+
+    /// Runs a command with `options` and returns what it printed.
+    ///
+    /// Errors: [`Error::Failed`] with the last lines that it wrote; [`Error::Timeout`] after `limit`, which ends it.
+    pub async fn run(&self, command: &str, options: &[&str], limit: Duration) -> Result<String, Error> {
+        let mut child = Command::new(&self.program);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("PGBACKREST_") {
+                child.env_remove(name);
+            }
+        }
+        child.arg(format!("--config={}", self.configuration.display())).arg(format!("--stanza={STANZA}"));
+        child.args(options).arg(command);
+        child.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(password) = &self.password {
+            child.env("PGPASSWORD", password.expose());
+        }
+        child.kill_on_drop(true).process_group(0);
+        run_as(&mut child, self.account.as_ref());
+        let failed = |error| start_error("pgbackrest", &self.program, self.account.as_ref(), error);
+        let spawned = {
+            let _cluster = self.access(Slot::Cluster, Some(&self.cluster))?;
+            let _repository = self.access(Slot::Repository, self.repository.as_deref())?;
+            child.spawn().map_err(failed)?
+        };
+        let output = match timeout(limit, spawned.wait_with_output()).await {
+            Err(_) => return Err(Error::Timeout { what: "pgBackRest", limit, log: command.to_owned() }),
+            Ok(output) => output.map_err(failed)?,
+        };
+        let printed = String::from_utf8_lossy(&output.stdout);
+        if output.status.success() {
+            return Ok(printed.into_owned());
+        }
+        let log = format!("{printed}\n{}", String::from_utf8_lossy(&output.stderr));
+        let folder = self.repository.as_deref().unwrap_or(&self.cluster);
+        Err(Error::ended("pgbackrest", folder, &output.status.to_string(), last_lines(log.trim(), LOG_LINES)))
+    }
+
+    fn access(&self, slot: Slot, folder: Option<&Path>) -> Result<Option<FolderAccess>, Error> {
+        let folder = folder.filter(|folder| self.account.is_some() && folder.exists());
+        folder.map(|folder| FolderAccess::open_in(slot, folder, self.account.as_ref())).transpose()
+    }
+
+    /// Brings the files of the cluster back into its empty folder.
+    pub(super) async fn restore(&self, recovery: &Recovery, limit: Duration) -> Result<(), Error> {
+        let set = format!("--set={}", recovery.backup);
+        let mut options = vec!["--target-action=promote"];
+        let target;
+        match &recovery.target {
+            // Perhaps into a folder that has the files already.
+            RecoveryTarget::Latest => {
+                options = vec!["--delta", "--type=default", "--log-level-console=error"]
+            }
+            RecoveryTarget::Consistent => options.push("--type=immediate"),
+            RecoveryTarget::Time(time) => {
+                target = format!("--target={time}");
+                options.extend(["--type=time", &target]);
+            }
+            RecoveryTarget::Position(position) => {
+                target = format!("--target={position}");
+                options.extend(["--type=lsn", "--target-exclusive", &target]);
+            }
+        }
+        options.push(&set);
+        self.run("restore", &options, limit).await.map(drop)
+    }
+}
+
+/// Returns the bytes that the files of the log take that wait to be archived, in the cluster of `data_dir`.
+pub fn waiting_bytes(data_dir: &Path) -> u64 {
+    let wal = cluster_in(data_dir).join("pg_wal");
+    let Ok(entries) = fs::read_dir(wal.join("archive_status")) else { return 0 };
+    let ready = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name();
+        let name = name.to_str()?.strip_suffix(".ready")?;
+        fs::metadata(wal.join(name)).ok()
+    });
+    ready.map(|file| file.size()).sum()
+}
