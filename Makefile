@@ -9,6 +9,8 @@
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
 #   make test-cluster  its tests, and how it responds while each part of it is killed
+#   make test-backup  the drill of backups: writes while everything is killed, and restores that are compared with them; then
+#                    what backups cost. PARTS="folder s3 figures" for some
 #   make conformance  the conformance kit, with a report in target/conformance.html; BINARY=... for another program
 #   make upstream    the conformance kit against upstream's own services, as far as they are there
 #   make bench       the load tests; needs a quiet machine
@@ -38,8 +40,8 @@ CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint lint-server lint-files lint-docs audit soak cluster test-cluster cluster-tools conformance upstream \
-        bench image packages test-packages extensions optional-extensions tools test-tools
+.PHONY: help run dev test lint lint-server lint-files lint-docs audit soak cluster test-cluster cluster-tools test-backup conformance \
+        upstream bench image packages test-packages extensions optional-extensions tools test-tools
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -119,6 +121,11 @@ cluster: cluster-tools client/dist/index.html
 test-cluster: cluster-tools client/dist/index.html
 	@cargo build --locked -p basalt
 	@BASALT_BINARY=$(realpath .)/$(DEBUG) npm run --silent cluster -w @basalt/tests
+
+test-backup: tools node_modules/.package-lock.json
+	@scripts/require-test-tools backup
+	@cargo build --locked -p basalt
+	@BASALT_BINARY=$(realpath .)/$(DEBUG) npm run --silent backup -w @basalt/tests -- $(PARTS)
 
 conformance: optional-extensions
 	@$(if $(BINARY),,cargo build --locked -p basalt)

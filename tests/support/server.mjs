@@ -40,6 +40,7 @@ const PREPARED = 'BASALT_TEST_DATA_DIR'
  * @property {string[]} [only] the parts to serve, by default all
  * @property {Record<string, string>} [env] settings beside those of this process's environment
  * @property {import('../../bench/lib/network.mjs').Network} [network] the one that it runs in, if not this machine's
+ * @property {boolean} [keepsLog] whether all that it writes is kept
  */
 
 /** A Basalt of one's own, on free ports, for tests and benchmarks. */
@@ -66,7 +67,15 @@ export class Server {
    * @param {Options} [options]
    */
   constructor(binary, dataDir, options = {}) {
-    const { project = repository, folders = [], port = 0, only = [], env = {}, network } = options
+    const {
+      project = repository,
+      folders = [],
+      port = 0,
+      only = [],
+      env = {},
+      network,
+      keepsLog,
+    } = options
     this.binary = binary
     /** Its data folder. */
     this.dataDir = dataDir
@@ -85,6 +94,10 @@ export class Server {
     this.access = { url: '', anonKey: '', serviceKey: '' }
     /** Where the mails are that it keeps instead of sending them; empty where it sends them. */
     this.inboxUrl = ''
+    /** Where its metrics are. */
+    this.adminUrl = ''
+    /** What it has written, with `keepsLog`. */
+    this.log = ''
     /** How long the start took, in milliseconds. */
     this.startedIn = 0
     const begin = performance.now()
@@ -96,6 +109,11 @@ export class Server {
       env: this.environment,
     })
     track(this.process, () => this.stop())
+    if (keepsLog) {
+      for (const stream of [this.process.stdout, this.process.stderr]) {
+        stream?.on('data', (chunk) => (this.log += chunk))
+      }
+    }
     this.announced = announcement(this.process).then((addresses) => {
       this.startedIn = Math.round(performance.now() - begin)
       return addresses
@@ -103,8 +121,9 @@ export class Server {
   }
 
   async ready() {
-    const { url, inboxUrl } = await this.announced
+    const { url, inboxUrl, adminUrl } = await this.announced
     this.inboxUrl = inboxUrl
+    this.adminUrl = adminUrl
     const lines = (await this.#command('keys', '--show')).matchAll(/^(\w+)=(.*)$/gm)
     const keys = new Map(Array.from(lines, ([, name, value]) => [name, value]))
     this.access = {
@@ -262,9 +281,9 @@ function defaultBinary() {
 }
 
 /**
- * Returns what the server prints when it is ready: the API's URL, and that of the mails it keeps.
+ * Returns what the server prints when it is ready: the API's URL, that of the mails it keeps, and that of its metrics.
  * @param {import('node:child_process').ChildProcess} child
- * @returns {Promise<{ url: string, inboxUrl: string }>}
+ * @returns {Promise<{ url: string, inboxUrl: string, adminUrl: string }>}
  */
 function announcement(child) {
   return new Promise((resolve, reject) => {
@@ -280,7 +299,8 @@ function announcement(child) {
         clearTimeout(timer)
         // What is written from here on is read so that the pipe never fills, and not kept.
         for (const stream of [child.stdout, child.stderr]) stream?.off('data', read).resume()
-        resolve({ url: address('API'), inboxUrl: address('Mails') })
+        const adminUrl = address('Metrics, health').replace(/\/metrics.*$/, '')
+        resolve({ url: address('API'), inboxUrl: address('Mails'), adminUrl })
       }
     }
     child.stdout?.on('data', read)

@@ -1,0 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { backupProcess, kill, postmaster } from './processes.mjs'
+
+/** How long the target is away, in milliseconds. */
+const away = 10_000
+
+/**
+ * What is killed while the project is written to, and how it comes back.
+ * @type {Record<string, (original: import('./project.mjs').Original, place: import('./places.mjs').Place) => Promise<void>>}
+ */
+export const kills = {
+  Basalt: async (original) => {
+    await original.kill()
+    await original.start()
+  },
+  // Basalt starts it again.
+  Postgres: async ({ options }) => kill(await postmaster(options.dataDir)),
+  // Postgres tries again.
+  pgBackRest: async ({ options }) => kill(await backupProcess(options.dataDir, /^archive-push/)),
+  'the target, for 10 s': async (_, place) => {
+    await place.leave()
+    await pause(away)
+    await place.back()
+  },
+  'Basalt during a backup': async (original) => {
+    const backup = original.run('backup', 'create', '--full').catch(() => 'failed')
+    await backupProcess(original.options.dataDir, /^backup$/)
+    await original.kill()
+    await backup
+    await original.start()
+  },
+}

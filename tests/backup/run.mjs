@@ -1,0 +1,163 @@
+/**
+ * The drill of backups: node tests/backup/run.mjs [folder|s3|figures …]
+ *
+ * Rows, objects and users are written while the server, its Postgres, pgBackRest and the target are killed. Then the
+ * machine burns: everything is killed in the midst of writing, and the data folder is removed. The project is restored
+ * to its end and to random moments, and compared with the journal of what was acknowledged. Ends with 1 if something is
+ * missing, or is there that was written later. DRILL_SECONDS is the time between two kills (8 by default), DRILL_MAX_LOSS
+ * the setting basalt.backup.max_loss (20 by default), DRILL_RESTORES the restores to random moments (10 for a folder, 3
+ * for S3).
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+import { freePort } from '../../bench/lib/ports.mjs'
+import { heading, row, table } from '../../bench/lib/table.mjs'
+import { backupFolder, backupSettings, passphrase, pgbackrest } from '../support/backup.mjs'
+import { stopAll } from '../support/programs.mjs'
+import { figures } from './figures.mjs'
+import { Journal } from './journal.mjs'
+import { kills } from './kills.mjs'
+import { emptyProject, folderIn, startStore } from './places.mjs'
+import { Original, restore, text } from './project.mjs'
+import { tables, Writers } from './writers.mjs'
+
+const calm = 1000 * (Number(process.env.DRILL_SECONDS) || 8)
+const maxLoss = Number(process.env.DRILL_MAX_LOSS) || 20
+/** How many differences are named. */
+const named = 10
+
+const parts = {
+  folder: (/** @type {string} */ folder) => drill(folder, folderIn(folder), 10),
+  s3: async (/** @type {string} */ folder) => drill(folder, await startStore(), 3),
+  figures: (/** @type {string} */ folder) => figures(folder, program),
+}
+
+const chosen = process.argv.slice(2)
+if (chosen.some((name) => !(name in parts))) {
+  console.error(`usage: run.mjs [${Object.keys(parts).join('|')} …]`)
+  process.exit(2)
+}
+const program = pgbackrest()
+if (program === null) {
+  console.error('pgBackRest is not there: scripts/pgbackrest says why')
+  process.exit(1)
+}
+
+for (const [name, part] of Object.entries(parts)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue
+  const folder = await backupFolder()
+  try {
+    heading(name)
+    await part(folder)
+  } catch (error) {
+    process.exitCode = 1
+    console.error(error)
+  } finally {
+    await stopAll()
+    if (process.env.DRILL_KEEP) console.log(`kept: ${folder}`)
+    else await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {import('./places.mjs').Place} place
+ * @param {number} restores
+ */
+async function drill(folder, place, restores) {
+  const original = new Original({
+    dataDir: path.join(folder, 'data'),
+    project: await emptyProject(folder),
+    port: await freePort(),
+    env: { ...backupSettings(place.target, program ?? '', maxLoss), ...place.settings },
+  })
+  await mkdir(original.options.dataDir)
+  await original.start()
+  await original.server.psql(tables)
+  const begin = await original.firstBackup()
+
+  const journal = new Journal()
+  const writers = new Writers(original.server.access, journal)
+  await writers.start()
+  await pause(calm)
+  for (const [what, killed] of Object.entries(kills)) {
+    const from = Date.now()
+    await killed(original, place)
+    const seconds = ((await writers.recover(), Date.now()) - from) / 1000
+    row(`killed: ${what}; all is written again after`, `${seconds.toFixed(1)} s`)
+    await pause(calm)
+  }
+  // A second backup, so that restores begin with different ones.
+  await original.run('backup', 'create')
+  await pause(2 * calm)
+
+  const archived = await original.server.psql('select archived_count from pg_stat_archiver')
+  await original.killAll()
+  const end = Date.now()
+  // Processes of Postgres may take a moment to notice.
+  await rm(original.options.dataDir, { recursive: true, force: true, maxRetries: 20 })
+  await writers.stop()
+  report(writers, journal, archived)
+  await compare(folder, original, place, journal, { begin, end }, restores)
+  await place.stop()
+}
+
+/**
+ * @param {Writers} writers
+ * @param {Journal} journal
+ * @param {string} archived
+ */
+function report(writers, journal, archived) {
+  const seconds = writers.duration / 1000
+  for (const [kind, count] of Object.entries(writers.counts)) {
+    row(`writes of kind ${kind}`, `${count}, ${(count / seconds).toFixed(1)} a second`)
+  }
+  row('writes that were not acknowledged', String(journal.failed))
+  row('files of the log in the target, since the last start', archived)
+}
+
+/**
+ * Restores what has burnt.
+ * @param {string} folder
+ * @param {Original} original
+ * @param {import('./places.mjs').Place} place
+ * @param {Journal} journal
+ * @param {{ begin: number, end: number }} span
+ * @param {number} restores
+ */
+async function compare(folder, original, { target }, journal, { begin, end }, restores) {
+  const passphraseFile = path.join(folder, 'passphrase')
+  await writeFile(passphraseFile, passphrase, { mode: 0o600 })
+  const count = Number(process.env.DRILL_RESTORES) || restores
+  const last = end - maxLoss * 1000
+  const random = Array.from({ length: count }, () => begin + Math.random() * (last - begin))
+  const lines = []
+  for (const moment of [undefined, ...random.map(Math.floor).sort((a, b) => a - b)]) {
+    const dataDir = path.join(folder, 'restored')
+    const restored = await restore(original, dataDir, { passphraseFile, target, moment })
+    const { found } = restored
+    // The end may be up to that long ago.
+    const { lost, foreign } = journal.compare(found, moment ?? last)
+    // What was written after that is welcome.
+    const wrong = moment === undefined ? lost : [...lost, ...foreign]
+    if (wrong.length > 0) {
+      process.exitCode = 1
+      console.log(restored.output)
+      for (const difference of wrong.slice(0, named)) console.log(`  ${difference}`)
+    }
+    if (moment === undefined) {
+      row('lost by the fire, at most', `${(journal.loss(found, end) / 1000).toFixed(1)} s`)
+    }
+    lines.push([
+      moment === undefined ? 'the end' : text(moment),
+      found.size,
+      lost.length,
+      moment === undefined ? '' : foreign.length,
+      restored.restoreSeconds.toFixed(1),
+      restored.startSeconds.toFixed(1),
+    ])
+  }
+  table(['restored to', 'things', 'lost', 'foreign', 'restore, s', 'start, s'], lines)
+}

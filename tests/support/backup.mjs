@@ -1,0 +1,91 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+
+import { temporaryFolder } from './postgres.mjs'
+
+const script = path.resolve(import.meta.dirname, '../../scripts/pgbackrest')
+
+/** The passphrase of all backups of these tests. */
+export const passphrase = 'a passphrase of tests'
+
+/** What a command has printed, and its exit status. @typedef {{ status: number | null, output: string }} Outcome */
+
+/**
+ * Returns the path of pgBackRest; null where it cannot be installed.
+ *
+ * Errors: in CI, where it must be there.
+ */
+export function pgbackrest() {
+  try {
+    return execFileSync(script, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
+  } catch (error) {
+    if (process.env.CI === 'true') throw error
+    return null
+  }
+}
+
+/**
+ * Returns the settings of a server that makes backups in `target`.
+ * @param {string} target
+ * @param {string} program the path of pgBackRest
+ * @param {number} maxLoss in seconds
+ * @returns {Record<string, string>}
+ */
+export const backupSettings = (target, program, maxLoss) => ({
+  BASALT_BACKUP_TARGET: target,
+  BASALT_BACKUP_PASSPHRASE: passphrase,
+  BASALT_BACKUP_MAX_LOSS: String(maxLoss),
+  BASALT_BACKUP_SCHEDULE: 'off',
+  BASALT_PGBACKREST: program,
+  BASALT_ADMIN_PORT: '0',
+  BASALT_LOG: 'info',
+})
+
+/** Makes a folder for targets and restored projects, which the user of Postgres may enter. */
+export const backupFolder = () => temporaryFolder('basalt-backups-')
+
+/**
+ * Runs a command of Basalt on a project to its end.
+ * @param {import('./server.mjs').Instance} instance
+ * @param {string[]} words
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {Promise<Outcome>}
+ */
+export async function basalt({ binary, dataDir, project }, words, env = process.env) {
+  const flags = ['--project', project, '--data-dir', dataDir]
+  const child = spawn(binary, [...flags, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => (output += chunk))
+  }
+  const [status] = await once(child, 'close')
+  return { status, output }
+}
+
+/**
+ * Returns the value of a metric of backups; NaN if there is none.
+ * @param {import('./server.mjs').Server} server
+ * @param {string} name
+ */
+export async function metric(server, name) {
+  const response = await fetch(`${server.adminUrl}/metrics`)
+  const line = new RegExp(`^basalt_backup_${name} (\\S+)$`, 'm').exec(await response.text())
+  return Number(line?.[1] ?? NaN)
+}
+
+/**
+ * Returns the position of the write-ahead log behind everything that has been committed.
+ * @param {import('./server.mjs').Server} server
+ */
+export const logEnd = (server) => server.psql('select pg_walfile_name(pg_current_wal_insert_lsn())')
+
+/**
+ * Returns whether the file of the write-ahead log is in the target.
+ * @param {import('./server.mjs').Server} server
+ * @param {string} file
+ */
+export async function isArchived(server, file) {
+  const sql = `select coalesce(last_archived_wal >= '${file}', false) from pg_stat_archiver`
+  return (await server.psql(sql)) === 't'
+}
