@@ -51,18 +51,19 @@ export class Journal {
    * Compares what was found with what was there at a moment. What was under way then may be there or not.
    * @param {Map<string, string>} found the states by their keys
    * @param {number} moment
+   * @param {number} [latest] until when more may be there
    * @returns {Difference}
    */
-  compare(found, moment) {
+  compare(found, moment, latest = moment) {
     /** @type {Difference} */
     const difference = { lost: [], foreign: [] }
     for (const [key, writes] of this.#writes) {
       const last = writes.findLastIndex(({ ended }) => ended < moment)
-      const possible = writes.slice(last + 1).filter(({ begun }) => begun <= moment)
+      const possible = writes.slice(last + 1).filter(({ begun }) => begun <= latest)
       const states = [writes[last]?.state ?? '', ...possible.map(({ state }) => state)]
       const state = found.get(key) ?? ''
       if (states.includes(state)) continue
-      const isLater = writes.slice(last + 1).some((write) => write.state === state && state !== '')
+      const isLater = writes.slice(last + 1).some((write) => write.state === state)
       difference[isLater ? 'foreign' : 'lost'].push(`${key}: ${state || 'missing'}`)
     }
     for (const key of found.keys()) if (!this.#writes.has(key)) difference.foreign.push(key)

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
+import { psqlAsSuperuser } from '../support/server.mjs'
 import { backupProcess, kill, postmaster } from './processes.mjs'
 
 /** How long the target is away, in milliseconds. */
@@ -17,7 +18,11 @@ export const kills = {
   // Basalt starts it again.
   Postgres: async ({ options }) => kill(await postmaster(options.dataDir)),
   // Postgres tries again.
-  pgBackRest: async ({ options }) => kill(await backupProcess(options.dataDir, /^archive-push/)),
+  pgBackRest: async ({ options, server }) => {
+    const found = backupProcess(options.dataDir, /^archive-push/)
+    await psqlAsSuperuser(server.instance, 'select pg_switch_wal()')
+    kill(await found)
+  },
   'the target, for 10 s': async (_, place) => {
     await place.leave()
     await pause(away)

@@ -1,5 +1,6 @@
 /** The processes of a server's Postgres: the first one, and the programs that archive and back up. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -31,16 +32,24 @@ export async function backupProcess(dataDir, what) {
   const file = await configuration(dataDir)
   const end = Date.now() + limit
   while (Date.now() < end) {
-    for (const entry of await readdir('/proc')) {
-      if (!/^\d+$/.test(entry)) continue
-      const command = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '')
-      const [program = '', ...words] = command.split('\0')
+    // Without waiting in between: some run for a tenth of a second.
+    for (const entry of readdirSync('/proc')) {
+      const [program = '', ...words] = commandOf(entry)
       const isOurs = program.includes('pgbackrest') && words.includes(`--config=${file}`)
       if (isOurs && words.some((word) => what.test(word))) return Number(entry)
     }
     await pause(10)
   }
   throw new Error(`pgBackRest does not run ${what.source}`)
+}
+
+/** Returns the words with which a process was started; nothing if it has ended. */
+function commandOf(/** @type {string} */ pid) {
+  try {
+    return /^\d+$/.test(pid) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0') : []
+  } catch {
+    return []
+  }
 }
 
 /** Kills a process, which may have ended. */

@@ -25,6 +25,8 @@ import { tables, Writers } from './writers.mjs'
 
 const calm = 1000 * (Number(process.env.DRILL_SECONDS) || 8)
 const maxLoss = Number(process.env.DRILL_MAX_LOSS) || 20
+/** How long the log may take in addition, in seconds: Postgres tries again after a minute. */
+const patience = 60
 /** How many differences are named. */
 const named = 10
 
@@ -33,6 +35,9 @@ const parts = {
   s3: async (/** @type {string} */ folder) => drill(folder, await startStore(), 3),
   figures: (/** @type {string} */ folder) => figures(folder, program),
 }
+
+// What was started is told to end.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 
 const chosen = process.argv.slice(2)
 if (chosen.some((name) => !(name in parts))) {
@@ -84,9 +89,14 @@ async function drill(folder, place, restores) {
   await pause(calm)
   for (const [what, killed] of Object.entries(kills)) {
     const from = Date.now()
+    const since = () => (Date.now() - from) / 1000
     await killed(original, place)
-    const seconds = ((await writers.recover(), Date.now()) - from) / 1000
-    row(`killed: ${what}; all is written again after`, `${seconds.toFixed(1)} s`)
+    await writers.recover()
+    const written = since()
+    const isSafe = await original.archives(1.5 * maxLoss + patience)
+    if (!isSafe) process.exitCode = 1
+    const archived = isSafe ? `${since().toFixed(1)} s` : `not after ${since().toFixed(1)} s`
+    row(`killed: ${what}; written, in the target`, `${written.toFixed(1)} s, ${archived}`)
     await pause(calm)
   }
   // A second backup, so that restores begin with different ones.
@@ -138,10 +148,9 @@ async function compare(folder, original, { target }, journal, { begin, end }, re
     const dataDir = path.join(folder, 'restored')
     const restored = await restore(original, dataDir, { passphraseFile, target, moment })
     const { found } = restored
-    // The end may be up to that long ago.
-    const { lost, foreign } = journal.compare(found, moment ?? last)
-    // What was written after that is welcome.
-    const wrong = moment === undefined ? lost : [...lost, ...foreign]
+    // The end may be that long ago, or later.
+    const { lost, foreign } = journal.compare(found, moment ?? last, moment ?? end)
+    const wrong = [...lost, ...foreign]
     if (wrong.length > 0) {
       process.exitCode = 1
       console.log(restored.output)
@@ -154,7 +163,7 @@ async function compare(folder, original, { target }, journal, { begin, end }, re
       moment === undefined ? 'the end' : text(moment),
       found.size,
       lost.length,
-      moment === undefined ? '' : foreign.length,
+      foreign.length,
       restored.restoreSeconds.toFixed(1),
       restored.startSeconds.toFixed(1),
     ])
