@@ -1,8 +1,8 @@
 /**
  * What was written, and when. The clock is that of this machine, which Postgres has, too.
  *
- * Something that can be written has a key, such as `row 17`, and after each write a state: a text, which is empty where it
- * is not there. The writes of one key follow each other.
+ * Something that can be written has a key, such as `row 17`, and after each write a state: a text, which is empty where
+ * it is not there. The writes of one key follow each other.
  */
 
 /**
@@ -19,6 +19,9 @@
  * @property {string[]} lost what was acknowledged before the moment, and is not there
  * @property {string[]} foreign what is there, and was written later or never
  */
+
+/** The state of an object whose bytes are missing. */
+export const NO_BYTES = 'no bytes'
 
 export class Journal {
   /** @type {Map<string, Write[]>} */
@@ -63,6 +66,8 @@ export class Journal {
       const states = [writes[last]?.state ?? '', ...possible.map(({ state }) => state)]
       const state = found.get(key) ?? ''
       if (states.includes(state)) continue
+      // The bytes of what was written last need not be there at the end.
+      if (state === NO_BYTES && latest > moment && possible.length > 0) continue
       const isLater = writes.slice(last + 1).some((write) => write.state === state)
       difference[isLater ? 'foreign' : 'lost'].push(`${key}: ${state || 'missing'}`)
     }
@@ -79,7 +84,11 @@ export class Journal {
     let longest = 0
     for (const [key, writes] of this.#writes) {
       const state = found.get(key) ?? ''
-      const present = writes.findLastIndex((write) => write.state === state)
+      // Of an object without bytes, the last one is missing.
+      const present =
+        state === NO_BYTES
+          ? writes.length - 2
+          : writes.findLastIndex((write) => write.state === state)
       const missing = writes.slice(present + 1).find(({ ended }) => ended < end)
       if (missing) longest = Math.max(longest, end - missing.ended)
     }

@@ -6,9 +6,12 @@ import { backupProcess, kill, postmaster } from './processes.mjs'
 /** How long the target is away, in milliseconds. */
 const away = 10_000
 
+/** @typedef {import('./project.mjs').Original} Original */
+/** @typedef {import('./places.mjs').Place} Place */
+
 /**
  * What is killed while the project is written to, and how it comes back.
- * @type {Record<string, (original: import('./project.mjs').Original, place: import('./places.mjs').Place) => Promise<void>>}
+ * @type {Record<string, (original: Original, place: Place) => Promise<void>>}
  */
 export const kills = {
   Basalt: async (original) => {

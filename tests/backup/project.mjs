@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { basalt, isArchived, logEnd } from '../support/backup.mjs'
 import { Server } from '../support/server.mjs'
+import { NO_BYTES } from './journal.mjs'
 import { kill, postmaster } from './processes.mjs'
 import { bucket, stateOf } from './writers.mjs'
 
@@ -122,7 +123,7 @@ async function stateOfObject({ access }, name) {
     headers: { authorization: `Bearer ${serviceKey}` },
   })
   const bytes = new Uint8Array(await response.arrayBuffer())
-  return response.ok ? stateOf(bytes) : `no bytes (${response.status})`
+  return response.ok ? stateOf(bytes) : NO_BYTES
 }
 
 /**
