@@ -5,8 +5,8 @@
  * machine burns: everything is killed in the midst of writing, and the data folder is removed. The project is restored
  * to its end and to random moments, and compared with the journal of what was acknowledged. Ends with 1 if something is
  * missing, or is there that was written later. DRILL_SECONDS is the time between two kills (8 by default),
- * DRILL_MAX_LOSS the setting basalt.backup.max_loss (20 by default), DRILL_RESTORES the number of random moments (10 for
- * a folder, 3 for S3). With DRILL_KEEP, the folder stays.
+ * DRILL_MAX_LOSS the setting basalt.backup.max_loss (20 by default), DRILL_RESTORES the number of random moments (10
+ * for a folder, 3 for S3). With DRILL_KEEP, the folder stays.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
