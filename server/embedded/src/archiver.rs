@@ -118,6 +118,8 @@ impl Archiver {
         match is_restored {
             true => settings.push(("archive_mode", "off".to_owned())),
             false => settings.extend([
+                // A cluster that was put back into its place leaves the timeline that was begun after it.
+                ("recovery_target_timeline", "current".to_owned()),
                 ("archive_mode", "on".to_owned()),
                 ("archive_command", self.shell_command(run_dir, "archive-push %p")),
                 ("archive_timeout", self.timeout.as_secs().max(1).to_string()),
