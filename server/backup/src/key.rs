@@ -144,34 +144,65 @@ impl Key {
     ) -> Result<Self, Error> {
         let key = Self::generate();
         let has_passphrase = passphrase.is_some();
+        let in_use = || Error::Advice("another server has just begun to write to this target".to_owned());
+        if let Some(passphrase) = passphrase
+            && !target.create(FOR_PASSPHRASE, key.sealed_with(passphrase).await?).await?
+        {
+            return Err(in_use());
+        }
+        if let Some(recipient) = recipient
+            && !target.create(FOR_RECIPIENT, key.sealed_to(recipient)?).await?
+            && !has_passphrase
+        {
+            return Err(in_use());
+        }
+        Ok(key)
+    }
+
+    /// Has the passphrase and the public key `recipient` open the key in `target`, if those of before did: the operator has
+    /// changed them.
+    pub(crate) async fn renew_locks(
+        &self,
+        target: &Target,
+        passphrase: Option<Secret>,
+        recipient: Option<&str>,
+    ) -> Result<(), Error> {
         if let Some(passphrase) = passphrase {
-            let text = key.text();
-            let sealed = tokio::task::spawn_blocking(move || {
-                let recipient =
-                    age::scrypt::Recipient::new(SecretString::from(passphrase.expose().to_owned()));
-                age::encrypt(&recipient, text.expose().as_bytes())
-            });
-            let sealed = sealed.await.map_err(|error| Error::Io(error.to_string()))?;
-            let sealed = sealed.map_err(|error| Error::Io(error.to_string()))?;
-            if !target.create(FOR_PASSPHRASE, sealed).await? {
-                return Err(Error::Advice(
-                    "another server has just begun to write to this target".to_owned(),
-                ));
+            let opened = Self::open(target, &Unlock::Passphrase(passphrase.clone())).await;
+            let is_known = match opened {
+                Ok(found) => found.is_some_and(|found| found.text() == self.text()),
+                Err(Error::Advice(_)) => false,
+                Err(error) => return Err(error),
+            };
+            if !is_known {
+                target.write(FOR_PASSPHRASE, self.sealed_with(passphrase).await?).await?;
+                tracing::warn!(
+                    "the backups are opened with another passphrase from now on, also the earlier ones"
+                );
             }
         }
         if let Some(recipient) = recipient {
-            let recipient: x25519::Recipient = recipient.parse().map_err(|reason| {
-                Error::Advice(format!("basalt.backup.recipient is no public key: {reason}"))
-            })?;
-            let sealed = age::encrypt(&recipient, key.text().expose().as_bytes());
-            let sealed = sealed.map_err(|error| Error::Io(error.to_string()))?;
-            if !target.create(FOR_RECIPIENT, sealed).await? && !has_passphrase {
-                return Err(Error::Advice(
-                    "another server has just begun to write to this target".to_owned(),
-                ));
-            }
+            target.write(FOR_RECIPIENT, self.sealed_to(recipient)?).await?;
         }
-        Ok(key)
+        Ok(())
+    }
+
+    async fn sealed_with(&self, passphrase: Secret) -> Result<Vec<u8>, Error> {
+        let text = self.text();
+        let sealed = tokio::task::spawn_blocking(move || {
+            let recipient = age::scrypt::Recipient::new(SecretString::from(passphrase.expose().to_owned()));
+            age::encrypt(&recipient, text.expose().as_bytes())
+        });
+        let sealed = sealed.await.map_err(|error| Error::Io(error.to_string()))?;
+        sealed.map_err(|error| Error::Io(error.to_string()))
+    }
+
+    fn sealed_to(&self, recipient: &str) -> Result<Vec<u8>, Error> {
+        let recipient: x25519::Recipient = recipient
+            .parse()
+            .map_err(|reason| Error::Advice(format!("basalt.backup.recipient is no public key: {reason}")))?;
+        let sealed = age::encrypt(&recipient, self.text().expose().as_bytes());
+        sealed.map_err(|error| Error::Io(error.to_string()))
     }
 
     /// Encrypts `bytes`.
@@ -289,6 +320,10 @@ mod tests {
         }
         assert!(Key::open(&target, &Unlock::Passphrase("wrong".into())).await.is_err());
         assert!(Key::create(&target, Some("other".into()), None).await.is_err());
+        key.renew_locks(&target, Some("other".into()), None).await.unwrap();
+        assert!(Key::open(&target, &Unlock::Passphrase("correct horse".into())).await.is_err());
+        let renewed = Key::open(&target, &Unlock::Passphrase("other".into())).await.unwrap().unwrap();
+        assert_eq!(renewed.text().expose(), key.text().expose());
     }
 
     #[tokio::test]

@@ -175,6 +175,23 @@ impl Repository {
             .await
     }
 
+    /// Checks that the target is the one that was written to before: not the folder below which its disk would be mounted.
+    pub(crate) async fn check_target(&self) -> Result<(), Error> {
+        let found = self.target.read(NAME).await?;
+        match found.is_some_and(|name| name.trim_ascii() == self.id.as_bytes()) {
+            true => Ok(()),
+            false => Err(Error::Advice(format!(
+                "the target of backups is not there, or another one is in its place: its file {NAME} says so"
+            ))),
+        }
+    }
+
+    /// Has the passphrase and the public key of the settings open the target.
+    pub(crate) async fn renew_locks(&self) -> Result<(), Error> {
+        let passphrase = self.settings.passphrase().map_err(Error::Advice)?;
+        self.key.renew_locks(&self.target, passphrase, self.settings.recipient.as_deref()).await
+    }
+
     /// Returns a new name for a scratch folder in the data folder. A server removes such folders when it starts.
     pub fn scratch(&self) -> PathBuf {
         self.data_dir.join(format!("{SCRATCH}{:08x}", rand::random::<u32>()))

@@ -205,6 +205,10 @@ impl Task {
 
     /// Copies what is new: objects, then keys and settings.
     async fn copy(&mut self) -> Result<(), Error> {
+        self.repository.check_target().await?;
+        if self.files_at.is_none() {
+            self.repository.renew_locks().await?;
+        }
         while self.pending.len() < QUEUE
             && let Ok(version) = self.retired.try_recv()
         {
@@ -301,6 +305,7 @@ async fn make_due(
     metrics: &Metrics,
     has_gap: bool,
 ) -> Result<(), Error> {
+    repository.check_target().await?;
     if let Some(engine) = &running.engine {
         create::prepare(engine).await?;
     }

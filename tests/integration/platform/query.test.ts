@@ -268,7 +268,9 @@ describe.skipIf(inject('own') === null)('SQL over the platform interface', () =>
   test('refuses a result that is too large, and goes on', async () => {
     const message = await refused("select repeat('x', 1000000) from generate_series(1, 200)")
     expect(message).toMatch(/large|bytes/i)
-    const rows = await refused('select i, repeat(md5(i::text), 10) from generate_series(1, 300000) i')
+    const rows = await refused(
+      'select i, repeat(md5(i::text), 10) from generate_series(1, 300000) i',
+    )
     expect(rows).toMatch(/large|bytes/i)
     expect(await platform.query('select 1 as one')).toMatchObject({ body: [{ one: 1 }] })
     const fits = await platform.query("select repeat('x', 10000000) as text")
