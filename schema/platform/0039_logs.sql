@@ -1,13 +1,11 @@
 -- What queries of logs need: a role that may read nothing, and functions of ClickHouse, in whose dialect tools write
 -- these queries. The events themselves are not in the database: the server sends them with each query.
 
--- The time limit is the server's as well; here it ends a query whose connection is lost.
 do $platform$
 begin
   if not exists (select from pg_catalog.pg_roles where rolname = 'supabase_logs_reader') then
     create role supabase_logs_reader login noinherit connection limit 10;
     alter role supabase_logs_reader set default_transaction_read_only = on;
-    alter role supabase_logs_reader set statement_timeout = '15s';
     alter role supabase_logs_reader set timezone = 'UTC';
     alter role supabase_logs_reader set search_path = basalt_platform;
     comment on role supabase_logs_reader is 'Runs queries of logs, and may read nothing else';

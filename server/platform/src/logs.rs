@@ -111,6 +111,8 @@ impl Logs {
         let mut connection = database.open(Some((READER, password)), APPLICATION).await?;
         // No transaction is open when the connection ends: that would be a line in Postgres' log.
         connection.query("set default_transaction_read_only = on", LIMITS).await?;
+        // Ends a query whose connection is lost. As a setting of the role it would be part of dumps of roles.
+        connection.query("set statement_timeout = '15s'", LIMITS).await?;
         let results = connection.query_with(&statement, &[Some(document.into())], LIMITS).await;
         let results = results.map_err(|error| match error {
             postgres::Error::Postgres(refusal) => Error::Sql(refusal, String::new()),

@@ -106,12 +106,15 @@ fn drops_role(statement: &Statement<'_>) -> bool {
     begins(statement, &["DROP", "ROLE"])
 }
 
-/// Reports whether the statement is about a schema or a trigger of Basalt's own, which its first line names.
+/// Reports whether the statement is about a schema or a trigger of Basalt's own, which its first line names; or the second,
+/// where the first has only what is done.
 fn is_own(statement: &Statement<'_>) -> bool {
     const NAMES: [&str; 5] =
         [" \"basalt\"", " basalt.", " \"basalt_platform\"", " TRIGGER \"basalt_", " \"storage_vectors\""];
-    let first = statement.text.lines().next().unwrap_or_default();
-    NAMES.iter().any(|name| first.contains(name)) || creates_own_trigger(statement)
+    let mut lines = statement.text.lines();
+    let first = lines.next().unwrap_or_default();
+    let line = if first.contains(['"', '.']) { first } else { lines.next().unwrap_or_default() };
+    NAMES.iter().any(|name| line.contains(name)) || creates_own_trigger(statement)
 }
 
 /// Shows the statements that drop something.
