@@ -39,6 +39,9 @@ impl Repository {
     ///
     /// Errors: all; what has been copied stays.
     pub async fn create(&self, running: &Running, is_full: bool) -> Result<Option<Backup>, Error> {
+        if let Some(engine) = &running.engine {
+            prepare(engine).await?;
+        }
         self.store_files().await?;
         let copies = self.copies(running);
         if let Some(copies) = &copies {
@@ -47,7 +50,6 @@ impl Repository {
         let created = match &running.engine {
             None => None,
             Some(engine) => {
-                prepare(engine).await?;
                 let kind = if is_full { "--type=full" } else { "--type=incr" };
                 engine.run("backup", &[kind], LIMIT).await?;
                 forget_wish(&self.data_dir);
@@ -136,7 +138,7 @@ impl Repository {
 }
 
 /// Makes pgBackRest's own files for the cluster in the target, or, after an upgrade of Postgres, those of the new one.
-pub(crate) async fn prepare(engine: &Engine) -> Result<(), Error> {
+async fn prepare(engine: &Engine) -> Result<(), Error> {
     let mut command = "stanza-create";
     for attempt in 1.. {
         match engine.run(command, &[], SHORT_LIMIT).await {

@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::catalog::Backup;
-use crate::create::{self, Running};
+use crate::create::Running;
 use crate::error::Error;
 use crate::log_watch::LogWatch;
 use crate::metrics::{Metrics, Part};
 use crate::moment::Moment;
-use crate::repository::{Repository, SCRATCH, is_backup_wanted};
+use crate::repository::{Repository, SCRATCH, is_backup_wanted, want_backup};
 
 /// How many versions may wait to be retired. The sweeper of storage finds those that do not fit in.
 const QUEUE: usize = 10_000;
@@ -31,6 +31,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 /// How often keys and settings are compared with those in the target, and all objects with the table of copies.
 const FILES_PERIOD: Duration = Duration::from_secs(60);
 const OBJECTS_PERIOD: Duration = Duration::from_secs(600);
+
+/// How often the backups are listed anew: commands make some, too.
+const LIST_PERIOD: Duration = Duration::from_secs(3600);
 
 /// How long after a failed backup the next one is tried.
 const RETRY: Duration = Duration::from_secs(300);
@@ -77,10 +80,13 @@ pub struct Task {
     log: LogWatch,
     /// The folder of the target when the task began.
     place: Option<(u64, u64)>,
-    /// Whether a part of the log was dropped, so that the next backup is due at once.
-    has_gap: bool,
-    job: Option<JoinHandle<Result<(), Error>>>,
+    job: Option<JoinHandle<Result<Vec<Backup>, Error>>>,
+    /// The backups that there were when the last job ended.
+    known: Vec<Backup>,
+    /// When the next job begins, even if nothing is known to be due.
     next_job: Instant,
+    /// Whether the last job failed, so that the next one waits.
+    retries: bool,
 }
 
 impl Task {
@@ -107,9 +113,10 @@ impl Task {
             objects_at: None,
             safe_at: now,
             problem: None,
-            has_gap: false,
             job: None,
+            known: Vec::new(),
             next_job: now,
+            retries: false,
         };
         (task, Retired(sender))
     }
@@ -159,7 +166,9 @@ impl Task {
         let watch = Watch { safe_at: self.safe_at, ..watch };
         let (waiting, is_late) = watch.look(unsafe_since.is_some_and(Option::is_none));
         let limit = u64::from(self.repository.settings.max_waiting_mb) << 20;
-        self.has_gap |= self.running.engine.is_some() && waiting * 10 > limit * 9;
+        if self.running.engine.is_some() && waiting * 10 > limit * 9 {
+            self.want_backup();
+        }
         match copied {
             Err(error) => self.report("objects", &error.to_string(), 0),
             Ok(_) if replaced => {
@@ -173,7 +182,7 @@ impl Task {
                 }
             }
         }
-        self.work(is_late).await;
+        self.work().await;
     }
 
     /// Returns since when the log of the embedded Postgres is not completely in the target, if it is so.
@@ -184,6 +193,16 @@ impl Task {
                 self.log.look(&self.running.database, patience).await
             }
             None => Ok(None),
+        }
+    }
+
+    /// Has a backup made as soon as the target takes one, also after a new start: a part of the log may be dropped.
+    fn want_backup(&self) {
+        let data_dir = &self.repository.data_dir;
+        if !is_backup_wanted(data_dir)
+            && let Err(error) = want_backup(data_dir)
+        {
+            tracing::error!(%error, "backups have a gap until the next one is made");
         }
     }
 
@@ -235,29 +254,38 @@ impl Task {
     }
 
     /// Starts what is due, unless something is being done, and takes note of what has ended.
-    async fn work(&mut self, is_late: bool) {
+    async fn work(&mut self) {
         if let Some(job) = self.job.take_if(|job| job.is_finished()) {
-            let result = job.await.unwrap_or_else(|error| Err(Error::Io(error.to_string())));
-            if let Err(error) = result {
-                self.next_job = Instant::now() + RETRY;
-                self.metrics.failures.get_or_create(&Part { part: "backup" }).inc();
-                tracing::error!(%error, "a backup could not be made or verified; it is tried again in {} minutes", RETRY.as_secs() / 60);
-            } else {
-                self.next_job = Instant::now() + FILES_PERIOD;
+            match job.await.unwrap_or_else(|error| Err(Error::Io(error.to_string()))) {
+                Ok(backups) => {
+                    self.known = backups;
+                    self.next_job = Instant::now() + LIST_PERIOD;
+                }
+                Err(error) => {
+                    self.next_job = Instant::now() + RETRY;
+                    self.retries = true;
+                    self.metrics.failures.get_or_create(&Part { part: "backup" }).inc();
+                    tracing::error!(%error, "a backup could not be made or verified; it is tried again in {} minutes", RETRY.as_secs() / 60);
+                }
             }
         }
-        if self.job.is_some() || Instant::now() < self.next_job {
+        if self.job.is_some() || (Instant::now() < self.next_job && (self.retries || !self.is_due())) {
             return;
         }
+        self.retries = false;
         let (repository, running, options) =
             (self.repository.clone(), self.running.clone(), self.options.clone());
         let metrics = self.metrics.clone();
-        let has_gap = std::mem::take(&mut self.has_gap) && !is_late;
-        self.has_gap |= is_late && has_gap;
         self.job =
-            Some(tokio::spawn(
-                async move { make_due(&repository, &running, options, &metrics, has_gap).await },
-            ));
+            Some(tokio::spawn(async move { make_due(&repository, &running, options, &metrics).await }));
+    }
+
+    /// Reports whether a backup has to be made or verified, by the backups that are known.
+    fn is_due(&self) -> bool {
+        let settings = &self.repository.settings;
+        self.running.engine.is_some()
+            && (due(&self.known, settings, is_backup_wanted(&self.repository.data_dir)).is_some()
+                || to_verify(&self.known, settings.verify_days).is_some())
     }
 
     /// Removes what a process that was killed has left.
@@ -297,28 +325,21 @@ fn place(repository: &Repository) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Makes the backup that is due, and verifies the one that has to be.
+/// Makes the backup that is due, and verifies the one that has to be. Returns the backups that there are then.
 async fn make_due(
     repository: &Repository,
     running: &Running,
     options: Options,
     metrics: &Metrics,
-    has_gap: bool,
-) -> Result<(), Error> {
+) -> Result<Vec<Backup>, Error> {
     repository.check_target().await?;
-    if let Some(engine) = &running.engine {
-        create::prepare(engine).await?;
-    }
-    let mut backups = match running.engine {
-        Some(_) => repository.list().await?,
-        None => Vec::new(),
-    };
-    note(metrics, &backups);
     if running.engine.is_none() {
         repository.prune(running).await?;
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let is_wanted = has_gap || is_backup_wanted(&repository.data_dir);
+    let mut backups = repository.list().await?;
+    note(metrics, &backups);
+    let is_wanted = is_backup_wanted(&repository.data_dir);
     if let Some(is_full) = due(&backups, &repository.settings, is_wanted) {
         tracing::info!(is_full, "a backup is being made");
         let backup = repository.create(running, is_full).await?;
@@ -328,8 +349,9 @@ async fn make_due(
         backups = repository.list().await?;
         note(metrics, &backups);
     }
-    if let Some(backup) = to_verify(&backups, repository.settings.verify_days) {
-        let found = repository.verify(backup, &repository.scratch(), options).await?;
+    if let Some(backup) = to_verify(&backups, repository.settings.verify_days).cloned() {
+        let found = repository.verify(&backup, &repository.scratch(), options).await?;
+        backups = repository.list().await?;
         metrics.last_verification.set(Moment::now().seconds());
         metrics.damaged.set(i64::from(!found.problems.is_empty()));
         match found.problems.is_empty() {
@@ -339,7 +361,7 @@ async fn make_due(
             false => tracing::error!(label = backup.label, problems = ?found.problems, "a backup is damaged"),
         }
     }
-    Ok(())
+    Ok(backups)
 }
 
 fn note(metrics: &Metrics, backups: &[Backup]) {
@@ -350,7 +372,7 @@ fn note(metrics: &Metrics, backups: &[Backup]) {
 }
 
 /// Reports whether a backup is due, and if so, whether it is a full one.
-fn due(backups: &[Backup], settings: &crate::Settings, has_gap: bool) -> Option<bool> {
+fn due(backups: &[Backup], settings: &crate::Settings, is_wanted: bool) -> Option<bool> {
     let now = Moment::now();
     let Some(last) = backups.last() else { return Some(true) };
     let last_full = backups.iter().rfind(|backup| backup.is_full);
@@ -358,7 +380,7 @@ fn due(backups: &[Backup], settings: &crate::Settings, has_gap: bool) -> Option<
     // A little earlier, since a daily backup begins a little later each day.
     let is_full = last_full.is_none_or(|full| now.seconds_after(full.started) > full_after - 3600);
     let is_scheduled = settings.time().is_some_and(|time| last.started < now.last(time));
-    (is_scheduled || has_gap).then_some(is_full)
+    (is_scheduled || is_wanted).then_some(is_full)
 }
 
 /// Returns the backup that has to be verified: the last full one at once, the last one after so many days.
