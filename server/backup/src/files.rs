@@ -71,9 +71,7 @@ pub(crate) async fn store(target: &Target, key: &Key, files: &[File]) -> Result<
 ///
 /// Errors: [`Error::Damaged`] with the path of a document that cannot be read.
 pub(crate) async fn read(target: &Target, key: &Key, moment: Moment) -> Result<Vec<File>, Error> {
-    let mut documents: Vec<(i64, String)> =
-        target.list(FOLDER).await?.into_iter().filter_map(written_at).collect();
-    documents.sort();
+    let documents = documents(target).await?;
     let last = documents.iter().rfind(|(seconds, _)| *seconds <= moment.seconds());
     let Some((_, path)) = last.or(documents.first()) else { return Ok(Vec::new()) };
     let sealed = target.read(path).await?.unwrap_or_default();
@@ -83,14 +81,20 @@ pub(crate) async fn read(target: &Target, key: &Key, moment: Moment) -> Result<V
 
 /// Removes the documents that no moment after `oldest` needs.
 pub(crate) async fn prune(target: &Target, oldest: Moment) -> Result<(), Error> {
-    let mut documents: Vec<(i64, String)> =
-        target.list(FOLDER).await?.into_iter().filter_map(written_at).collect();
-    documents.sort();
+    let mut documents = documents(target).await?;
     let needed = documents.iter().rposition(|(seconds, _)| *seconds <= oldest.seconds()).unwrap_or(0);
     for (_, path) in documents.drain(..needed) {
         target.remove(&path).await?;
     }
     Ok(())
+}
+
+/// Returns the documents in `target` with the seconds at which they were written, the oldest first.
+async fn documents(target: &Target) -> Result<Vec<(i64, String)>, Error> {
+    let paths = target.list(FOLDER).await?;
+    let mut documents: Vec<(i64, String)> = paths.into_iter().filter_map(written_at).collect();
+    documents.sort();
+    Ok(documents)
 }
 
 fn written_at(path: String) -> Option<(i64, String)> {

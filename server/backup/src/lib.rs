@@ -35,7 +35,7 @@ pub use metrics::Metrics;
 pub use moment::Moment;
 pub use objects::{Objects, Pieces};
 pub use program::Program;
-pub use repository::{Repository, adopt, is_copy, want_backup};
+pub use repository::{Repository, adopt, has_key, is_copy, want_backup};
 pub use restore::Restored;
 pub use settings::Settings;
 pub use task::{Retired, Task};

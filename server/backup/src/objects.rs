@@ -127,6 +127,7 @@ impl Copies {
     /// Removes the versions from the target that no object has had since `oldest`, and returns how many that were.
     pub(crate) async fn prune(&self, oldest: Moment, database: &Database) -> Result<u64, Error> {
         let marks = self.target.list("removed").await?;
+        let client = database.client().await?;
         let mut removed = 0;
         for mark in marks {
             let name = mark.rsplit('/').next().unwrap_or_default();
@@ -138,7 +139,6 @@ impl Copies {
                 continue;
             }
             let text = version.hyphenated().to_string();
-            let client = database.client().await?;
             // A restore may have brought the object back.
             let row = client.query_opt("select from storage.objects where version = $1", &[&text]).await?;
             if row.is_none() {

@@ -139,6 +139,8 @@ impl Repository {
             ("compress-type", "zst".to_owned()),
             ("process-max", settings.processes.max(1).to_string()),
             ("start-fast", "y".to_owned()),
+            // `prune` does that, together with objects and settings.
+            ("expire-auto", "n".to_owned()),
             ("archive-push-queue-max", format!("{}MiB", settings.max_waiting_mb.max(64))),
             ("archive-timeout", "300".to_owned()),
             ("log-level-console", "warn".to_owned()),
@@ -220,6 +222,11 @@ fn keep(key: &Key, id: &str, data_dir: &Path) -> Result<(), Error> {
     created.map_err(Error::io(format!("create {}", data_dir.display())))?;
     key.keep(&data_dir.join(KEY))?;
     std::fs::write(data_dir.join(NAME), id).map_err(Error::io("write the name of the target of backups"))
+}
+
+/// Reports whether the server on `data_dir` has the key of a target: it has begun to make backups.
+pub fn has_key(data_dir: &Path) -> bool {
+    data_dir.join(KEY).exists()
 }
 
 /// Reports whether `data_dir` is a restored copy, which does not write to the target of the original.

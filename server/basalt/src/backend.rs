@@ -87,6 +87,18 @@ impl Backend {
         result
     }
 
+    /// Does what [`Self::attached`] does; a database that is started only for `work` is brought up to date first.
+    pub(crate) async fn attached_up_to_date<T>(
+        settings: &Settings,
+        work: impl AsyncFnOnce(&Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        Self::attached(settings, async |backend| {
+            migrate_if_started(settings, backend).await?;
+            work(backend).await
+        })
+        .await
+    }
+
     /// Returns the database of `DATABASE_URL` or, without it, of the Basalt that is `running`. Does not start or wait
     /// for anything.
     pub(crate) fn existing(settings: &Settings, running: Option<&RunningPostgres>) -> Option<Self> {

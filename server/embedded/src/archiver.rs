@@ -83,17 +83,7 @@ impl Archiver {
         }
         let cluster = FolderAccess::open_in(Slot::Cluster, &plan.cluster, account)?;
         let repository = self.folder.as_deref().map(|folder| open_repository(folder, account)).transpose()?;
-        let mut text = String::from("# Written by Basalt at each start of Postgres.\n[global]\n");
-        let mut line = |name: &str, value: &str| text.push_str(&format!("{name}={value}\n"));
-        line("lock-path", &folder.join("lock").to_string_lossy());
-        line("spool-path", &folder.join("spool").to_string_lossy());
-        line("log-level-file", "off");
-        if let Some(repository) = &repository {
-            line("repo1-path", &repository.path().to_string_lossy());
-        }
-        for (name, value) in &self.options {
-            line(name, value);
-        }
+        let mut text = self.global(&folder.join("lock"), &folder.join("spool"), repository.as_ref());
         text.push_str(&format!("[{STANZA}]\n"));
         let mut line = |name: &str, value: &str| text.push_str(&format!("{name}={value}\n"));
         line("pg1-path", &cluster.path().to_string_lossy());
@@ -105,6 +95,22 @@ impl Archiver {
         write_atomically(&file, text.as_bytes(), 0o600)?;
         give(&file, account)?;
         Ok(Access { cluster, _repository: repository })
+    }
+
+    /// Returns the part of the configuration that is the same for every cluster.
+    fn global(&self, lock: &Path, spool: &Path, repository: Option<&FolderAccess>) -> String {
+        let mut text = String::from("# Written by Basalt.\n[global]\n");
+        let mut line = |name: &str, value: &str| text.push_str(&format!("{name}={value}\n"));
+        line("lock-path", &lock.to_string_lossy());
+        line("spool-path", &spool.to_string_lossy());
+        line("log-level-file", "off");
+        if let Some(repository) = repository {
+            line("repo1-path", &repository.path().to_string_lossy());
+        }
+        for (name, value) in &self.options {
+            line(name, value);
+        }
+        text
     }
 
     /// Returns the settings with which Postgres archives its log; with those that bring it back for a cluster that begins a
@@ -212,15 +218,9 @@ impl Engine {
     pub fn of_repository(folder: &Path, archiver: &Archiver) -> Result<Self, Error> {
         let repository = archiver.folder.as_deref().filter(|folder| folder.exists());
         let account = repository.map(Account::owner_of).transpose()?.flatten();
-        let mut text =
-            format!("[global]\nlock-path={0}\nspool-path={0}\nlog-level-file=off\n", folder.display());
-        if let Some(repository) = repository {
-            let access = FolderAccess::open_in(Slot::Repository, repository, account.as_ref())?;
-            text.push_str(&format!("repo1-path={}\n", access.path().display()));
-        }
-        for (name, value) in &archiver.options {
-            text.push_str(&format!("{name}={value}\n"));
-        }
+        let access =
+            repository.map(|folder| FolderAccess::open_in(Slot::Repository, folder, account.as_ref()));
+        let text = archiver.global(folder, folder, access.transpose()?.as_ref());
         let configuration = folder.join(CONFIGURATION);
         write_atomically(&configuration, text.as_bytes(), 0o600)?;
         give(folder, account.as_ref())?;

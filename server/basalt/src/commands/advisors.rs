@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use platform::Category;
 use serde_json::Value;
 
-use crate::backend::{self, Backend};
+use crate::backend::Backend;
 use crate::console;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -47,8 +47,7 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
         Kind::Security => &[Category::Security],
         Kind::Performance => &[Category::Performance],
     };
-    let lints = Backend::attached(&settings, async |backend| {
-        backend::migrate_if_started(&settings, backend).await?;
+    let lints = Backend::attached_up_to_date(&settings, async |backend| {
         backend
             .with_project(async |database| {
                 let mut lints = Vec::new();

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use platform::ManagedSetting;
 use postgres::Database;
 
-use crate::backend::{self, Backend};
+use crate::backend::Backend;
 use crate::console;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -31,8 +31,7 @@ pub(super) struct Which {
 
 /// Runs the command on the project's database, whether or not the server runs.
 pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
-    Backend::attached(&settings, async |backend| {
-        backend::migrate_if_started(&settings, backend).await?;
+    Backend::attached_up_to_date(&settings, async |backend| {
         backend.with_admin(async |database| command(database, &arguments).await).await
     })
     .await

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::backend::{self, Backend};
+use crate::backend::Backend;
 use crate::error::Error;
 use crate::settings::Settings;
 
@@ -80,12 +80,7 @@ impl Target {
         &self,
         work: impl AsyncFnOnce(&Backend) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let settings = &self.settings;
-        Backend::attached(settings, async |backend| {
-            backend::migrate_if_started(settings, backend).await?;
-            work(backend).await
-        })
-        .await
+        Backend::attached_up_to_date(&self.settings, work).await
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::Context;
 use super::payload::{Created, Done};
 use crate::Error;
-use crate::access::Scope;
+use crate::access::{Operator, Scope};
 use crate::backups::Backups;
 use crate::project::REGION;
 use crate::store::restore_points::{self, RestorePoint};
@@ -74,10 +74,8 @@ impl BackupsApi {
         let seconds = seconds.ok_or_else(|| {
             Error::invalid("recovery_time_target_unix: expected seconds since 1970 as a whole number")
         })?;
-        let backups = self.backups()?;
-        self.0.audit(&operator, "backups.restore", json!({ "recovery_time_target_unix": seconds })).await?;
-        backups.restore(seconds.saturating_mul(1_000_000)).await.map_err(refused)?;
-        Ok(Done::Created)
+        let detail = json!({ "recovery_time_target_unix": seconds });
+        self.go_back(&operator, "backups.restore", detail, seconds.saturating_mul(1_000_000)).await
     }
 
     /// Brings the project back as it was when the backup `id` ended.
@@ -89,14 +87,12 @@ impl BackupsApi {
         body: Json<Value>,
     ) -> Result<Done, Error> {
         let operator = self.0.enter(request, &project, Scope::BackupsWrite)?;
-        let backups = self.backups()?;
-        let entries = backups.list().await.map_err(refused)?;
+        let entries = self.backups()?.list().await.map_err(refused)?;
         let id = body.0.get("id").and_then(Value::as_i64);
         let entry = entries.iter().find(|entry| Some(entry.ended) == id);
         let entry = entry.ok_or_else(|| Error::missing("There is no such backup"))?;
-        self.0.audit(&operator, "backups.restore", json!({ "id": entry.ended })).await?;
-        backups.restore(entry.ended.saturating_mul(1_000_000)).await.map_err(refused)?;
-        Ok(Done::Created)
+        let microseconds = entry.ended.saturating_mul(1_000_000);
+        self.go_back(&operator, "backups.restore", json!({ "id": entry.ended }), microseconds).await
     }
 
     /// Returns the restore point of a name, by default the last one.
@@ -132,9 +128,20 @@ impl BackupsApi {
     async fn undo(&self, request: &Request, project: Path<String>, body: Json<Value>) -> Result<Done, Error> {
         let operator = self.0.enter(request, &project, Scope::BackupsWrite)?;
         let point = self.find(Some(&name_of(&body.0)?)).await?;
+        self.go_back(&operator, "backups.undo", json!({ "name": point.name }), point.microseconds).await
+    }
+
+    /// Records that `operator` goes back to a moment, in microseconds since 1970, and begins that.
+    async fn go_back(
+        &self,
+        operator: &Operator,
+        action: &str,
+        detail: Value,
+        microseconds: i64,
+    ) -> Result<Done, Error> {
         let backups = self.backups()?;
-        self.0.audit(&operator, "backups.undo", json!({ "name": point.name })).await?;
-        backups.restore(point.microseconds).await.map_err(refused)?;
+        self.0.audit(operator, action, detail).await?;
+        backups.restore(microseconds).await.map_err(refused)?;
         Ok(Done::Created)
     }
 

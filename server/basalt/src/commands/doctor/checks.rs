@@ -81,7 +81,7 @@ async fn backups(settings: &Settings) -> Verdict {
         Err(error) => return Verdict::Broken(error.to_string()),
     };
     let found = format!("pgBackRest {} in {}", program.version, display_path(&program.path));
-    if !settings.data_dir.join("backup-key.txt").exists() {
+    if !backup::has_key(&settings.data_dir) {
         return match settings.backup.passphrase() {
             Err(error) => Verdict::Broken(error),
             Ok(None) if settings.backup.recipient.is_none() => Verdict::Broken(
