@@ -1,5 +1,6 @@
 /** Backups in a folder, and restores: into a new folder, in place, and of single tables and buckets. */
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
@@ -240,6 +241,28 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
     for (const secret of secrets) expect(server.log).not.toContain(secret)
   })
 })
+
+/** A Postgres whose `postgres` is the superuser, with the password that everybody knows. */
+const old = '/usr/lib/postgresql/15/bin'
+
+test.skipIf(program === null || !existsSync(old))(
+  'backups of Postgres 15 are verified',
+  async () => {
+    const folder = await backupFolder()
+    const target = path.join(folder, 'target')
+    await writeFile(path.join(folder, 'config.toml'), '')
+    const env = { ...backupSettings(target, program ?? '', MAX_LOSS), POSTGRES_BIN: old }
+    const server = await Server.start({ project: folder, dataDir: path.join(folder, 'data'), env })
+    try {
+      const list = async () =>
+        (await basalt(server.instance, ['backup', 'list'], server.environment)).output
+      await expect.poll(list, patience).toMatch(/ verified: .* ok$/m)
+    } finally {
+      await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
+)
 
 /** Returns this process's environment without settings of backups. */
 function bare(): NodeJS.ProcessEnv {

@@ -54,8 +54,10 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         restore::bring_files(&options, recovery, &data, &binaries, account.clone()).await?;
         binaries.check_data(data.path(), &options.search, &data.path().join("binaries")).await?;
     }
-    let credentials =
-        prepare(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?;
+    let credentials = match &options.recovery {
+        Some(_) => prepare_restored(throwaway, &data, &binaries, account.as_ref())?,
+        None => prepare(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?,
+    };
     extensions::ensure_vault_key(&data.cluster(), account.as_ref())?;
     let plan = LaunchPlan {
         throwaway: throwaway.then(|| data.path().to_owned()),
@@ -234,6 +236,32 @@ pub(super) async fn prepare(
     // The password of a `postgres` that is no superuser is set at each start, after this.
     credentials.store(data)?;
     Ok(credentials)
+}
+
+/// Prepares a cluster whose files have been brought back for the start in which it reaches its moment. Its passwords are
+/// those of that moment, whatever is wanted now: any start before, such as one that sets a password, would begin the
+/// recovery without the log.
+///
+/// Errors: if the passwords were not brought back with it.
+fn prepare_restored(
+    throwaway: bool,
+    data: &DataDir,
+    binaries: &Binaries,
+    account: Option<&Account>,
+) -> Result<Credentials, Error> {
+    let superuser = Superuser::of(&data.cluster())?;
+    let Some(superuser_password) = data.password(superuser.name())? else {
+        let missing = std::io::Error::other(format!("it has no password of {}", superuser.name()));
+        return Err(Error::io("restore with", &data.password_file())(missing));
+    };
+    let postgres_password = data.password(POSTGRES)?.unwrap_or_else(random_password);
+    data.fix_permissions(account)?;
+    configuration::write(&data.cluster(), binaries, throwaway, account)?;
+    Ok(Credentials {
+        superuser,
+        superuser_password: superuser_password.into(),
+        postgres_password: postgres_password.into(),
+    })
 }
 
 /// Returns a password of 256 random bits.
