@@ -245,24 +245,57 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
 /** A Postgres whose `postgres` is the superuser, with the password that everybody knows. */
 const old = '/usr/lib/postgresql/15/bin'
 
-test.skipIf(program === null || !existsSync(old))(
-  'backups of Postgres 15 are verified',
-  async () => {
-    const folder = await backupFolder()
-    const target = path.join(folder, 'target')
+describe.skipIf(program === null || !existsSync(old))('backups of Postgres 15', () => {
+  let folder: string
+  let server: Server
+  const list = async () =>
+    (await basalt(server.instance, ['backup', 'list'], server.environment)).output
+
+  beforeAll(async () => {
+    folder = await backupFolder()
     await writeFile(path.join(folder, 'config.toml'), '')
-    const env = { ...backupSettings(target, program ?? '', MAX_LOSS), POSTGRES_BIN: old }
-    const server = await Server.start({ project: folder, dataDir: path.join(folder, 'data'), env })
-    try {
-      const list = async () =>
-        (await basalt(server.instance, ['backup', 'list'], server.environment)).output
-      await expect.poll(list, patience).toMatch(/ verified: .* ok$/m)
-    } finally {
-      await server.stop()
-      await rm(folder, { recursive: true, force: true })
+    const env = {
+      ...backupSettings(path.join(folder, 'target'), program ?? '', MAX_LOSS),
+      BASALT_BACKUP_MAX_WAITING_MB: '64',
+      POSTGRES_BIN: old,
     }
-  },
-)
+    const dataDir = path.join(folder, 'data')
+    server = await Server.start({ project: folder, dataDir, env, keepsLog: true })
+  })
+
+  afterAll(async () => {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('are verified', async () => {
+    await expect.poll(list, patience).toMatch(/ verified: .* ok$/m)
+  })
+
+  test('are late after a gap in the log until the next one', { timeout: 150_000 }, async () => {
+    const database = path.join(folder, 'target/database')
+    const { mode } = await stat(database)
+    const failures = async () =>
+      Number(await server.psql('select failed_count from pg_stat_archiver'))
+    await chmod(database, 0)
+    try {
+      await server.psql('create table public.gap (id int)')
+      // A file of the log each, more than may wait.
+      for (let file = 0; file < 8; file += 1) {
+        await server.psql('insert into public.gap values (1)')
+        await server.psql('select pg_switch_wal()')
+      }
+      await expect.poll(failures, patience).toBeGreaterThan(0)
+      await expect.poll(() => metric(server, 'log_waiting_bytes'), patience).toBeLessThan(2 ** 26)
+      await expect.poll(() => server.log, patience).toMatch(/ERROR.*the write-ahead log has a gap/)
+      expect(await metric(server, 'late')).toBe(1)
+    } finally {
+      await chmod(database, mode & 0o777)
+    }
+    await expect.poll(() => metric(server, 'late'), { timeout: 90_000, interval: 250 }).toBe(0)
+    expect((await list()).match(/ ended: /g)).toHaveLength(2)
+  })
+})
 
 /** Returns this process's environment without settings of backups. */
 function bare(): NodeJS.ProcessEnv {

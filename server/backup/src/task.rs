@@ -35,8 +35,9 @@ const OBJECTS_PERIOD: Duration = Duration::from_secs(600);
 /// How often the backups are listed anew: commands make some, too.
 const LIST_PERIOD: Duration = Duration::from_secs(3600);
 
-/// How long after a failed backup the next one is tried.
+/// How long after a failed backup the next one is tried: sooner while the log has a gap.
 const RETRY: Duration = Duration::from_secs(300);
+const RETRY_GAP: Duration = Duration::from_secs(30);
 
 /// How often a problem that stays is logged again.
 const REMINDER: Duration = Duration::from_secs(600);
@@ -159,7 +160,9 @@ impl Task {
         };
         let replaced = self.place != place(&self.repository);
         let copied = copied.and(looked);
-        let unsafe_since = copied.as_ref().ok().filter(|_| !replaced);
+        // What follows a part of the log that was dropped cannot be brought back before there is a new backup.
+        let has_gap = self.running.engine.is_some() && is_backup_wanted(&self.repository.data_dir);
+        let unsafe_since = copied.as_ref().ok().filter(|_| !replaced && !has_gap);
         if let Some(unsafe_since) = unsafe_since {
             self.safe_at = unsafe_since.unwrap_or_else(Instant::now);
         }
@@ -175,7 +178,13 @@ impl Task {
                 let text = "the folder of the target has been replaced: start the server anew";
                 self.report("target", text, 0);
             }
-            Ok(_) if is_late => self.report("log", "the write-ahead log waits for the target", waiting >> 20),
+            Ok(_) if is_late => {
+                let text = match has_gap {
+                    true => "the write-ahead log has a gap until the next backup is made",
+                    false => "the write-ahead log waits for the target",
+                };
+                self.report("log", text, waiting >> 20);
+            }
             Ok(_) => {
                 if self.problem.take().is_some() {
                     tracing::info!("backups work again");
@@ -262,10 +271,15 @@ impl Task {
                     self.next_job = Instant::now() + LIST_PERIOD;
                 }
                 Err(error) => {
-                    self.next_job = Instant::now() + RETRY;
+                    let pause = match is_backup_wanted(&self.repository.data_dir) {
+                        true => RETRY_GAP,
+                        false => RETRY,
+                    };
+                    self.next_job = Instant::now() + pause;
                     self.retries = true;
                     self.metrics.failures.get_or_create(&Part { part: "backup" }).inc();
-                    tracing::error!(%error, "a backup could not be made or verified; it is tried again in {} minutes", RETRY.as_secs() / 60);
+                    let seconds = pause.as_secs();
+                    tracing::error!(%error, "a backup could not be made or verified; it is tried again in {seconds} s");
                 }
             }
         }
