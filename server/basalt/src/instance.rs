@@ -80,7 +80,16 @@ impl Instance {
 
     /// Reports whether it responds to the health check: after a crash, another program may have its process ID.
     async fn responds(&self) -> bool {
-        let url = format!("{}/health/live", self.admin_url);
+        self.is_well("live").await
+    }
+
+    /// Reports whether it says that it can serve requests.
+    pub(crate) async fn is_ready(&self) -> bool {
+        self.is_well("ready").await
+    }
+
+    async fn is_well(&self, check: &str) -> bool {
+        let url = format!("{}/health/{check}", self.admin_url);
         let client = reqwest::Client::builder().no_proxy().timeout(RESPONSE_LIMIT).build();
         let Ok(client) = client else { return false };
         client.get(url).send().await.is_ok_and(|response| response.status().is_success())

@@ -12,7 +12,9 @@ mod error;
 mod instance;
 mod logging;
 mod ports;
+mod program;
 mod server;
+mod service_manager;
 mod settings;
 mod uri;
 
@@ -24,6 +26,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    program::remember();
     disable_huge_pages();
     // The default of TLS clients that name no provider. Only a second call could fail.
     let _ = rustls::crypto::ring::default_provider().install_default();

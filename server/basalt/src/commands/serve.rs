@@ -38,6 +38,7 @@ use crate::error::Error;
 use crate::instance::{Announcement, Instance};
 use crate::ports;
 use crate::server;
+use crate::service_manager::{self, Event};
 use crate::settings::{Invocation, Service, Settings};
 use banner::Banner;
 use calls::CallWorker;
@@ -94,6 +95,7 @@ pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Er
 async fn serve(settings: Settings, invocation: Option<&Invocation>) -> Result<(), Error> {
     site::check(&settings.site)?;
     let signals = server::begin()?;
+    service_manager::keep_alive();
     ports::check_fixed(&settings).await?;
     let (settings, start) = Start::listen(settings, invocation).await?;
     start.announce(&settings);
@@ -212,6 +214,7 @@ async fn serve_ports(
     let is_alone = settings.functions_api.is_none();
     let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));
     banner.print(at.elapsed());
+    service_manager::tell(Event::Ready);
 
     let stop = CancellationToken::new();
     let network_shares = settings.gateway.network_shares && settings.gateway.trusted_proxies == 0;
@@ -257,6 +260,7 @@ async fn drain(
     stop: &CancellationToken,
 ) {
     signals.cancelled().await;
+    service_manager::tell(if restoring::is_wished(settings) { Event::Reloading } else { Event::Stopping });
     console::note("Stopping …");
     running.draining.cancel();
     tokio::time::sleep(settings.server.drain_delay).await;

@@ -15,6 +15,7 @@ use super::configuration::Configuration;
 use super::managed::Order;
 use crate::console;
 use crate::error::Error;
+use crate::service_manager::{self, Event};
 use crate::settings::Project;
 
 /// How often `config.toml` is looked at.
@@ -94,8 +95,10 @@ impl Reloads {
                     configuration.reload_schema_cache();
                 }
                 Request::Settings => {
+                    service_manager::tell(Event::Reloading);
                     configuration.read_again().await;
                     configuration.reload_schema_cache();
+                    service_manager::tell(Event::Ready);
                     file.is_told = false;
                 }
             }

@@ -97,10 +97,10 @@ pub(super) async fn fulfil(settings: &Settings) -> Result<(), Error> {
 
 /// Replaces this process by a new one of the same program with the same arguments.
 pub(super) fn begin_anew() -> Error {
-    let program = match std::env::current_exe() {
+    let program = match crate::program::path() {
         Ok(program) => program,
-        Err(error) => return Error::io("find this program")(error),
+        Err(error) => return error,
     };
-    let error = Command::new(&program).args(std::env::args_os().skip(1)).exec();
+    let error = Command::new(program).args(std::env::args_os().skip(1)).exec();
     Error::io(format!("run {}", program.display()))(error)
 }
