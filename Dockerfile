@@ -32,6 +32,7 @@ FROM rust:1.98.0-slim-trixie AS server
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY bench bench
+COPY deploy/systemd deploy/systemd
 COPY schema schema
 COPY server server
 COPY --from=client /src/client/dist client/dist

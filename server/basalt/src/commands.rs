@@ -19,6 +19,7 @@ mod postgrest;
 mod psql;
 mod restore;
 mod serve;
+mod service;
 mod source;
 mod status;
 mod stop;
@@ -142,6 +143,9 @@ enum Command {
     Restore(restore::Arguments),
     /// Stop the project's running server; its data is kept
     Stop,
+    /// Run the project's server as a service of systemd
+    #[command(subcommand)]
+    Service(service::Arguments),
     /// Bring the objects of storage to another store
     #[command(subcommand)]
     Storage(storage::Arguments),
@@ -241,6 +245,7 @@ impl Arguments {
             Command::Backup(arguments) => block_on(backup::run(load(&invocation)?, arguments)),
             Command::Restore(arguments) => block_on(restore::run(load(&invocation)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&invocation)?)),
+            Command::Service(arguments) => block_on(service::run(Settings::load(&invocation)?, arguments)),
             Command::Storage(arguments) => block_on(storage::run(&load(&invocation)?, &arguments)),
             Command::Psql(arguments) => psql::run(&load(&invocation)?, arguments),
             Command::Gen(GenCommand::Types(arguments)) => {
