@@ -22,7 +22,7 @@ use hyper::header::{CONNECTION, HeaderValue};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use poem::http::uri::Scheme;
-use poem::http::{Method, StatusCode};
+use poem::http::{Method, StatusCode, Version};
 use poem::listener::Acceptor;
 use poem::web::{LocalAddr, RemoteAddr};
 use poem::{Endpoint, Request, RequestParts, Response};
@@ -41,6 +41,9 @@ const MAX_STREAMS: u32 = 100;
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a connection may take to end after it was told to (in HTTP/2, by a GOAWAY frame).
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a connection without a request still waits for one when the server stops: a client that has just sent one
+/// could not know whether it was read. The response says that the connection ends.
+const LAST_REQUEST: Duration = Duration::from_millis(300);
 /// The maximum number of concurrent connections, if the limit on open files allows as many.
 const MAX_CONNECTIONS: u64 = 20_000;
 /// The open files that are reserved for Postgres, objects and the log.
@@ -181,8 +184,14 @@ async fn serve_connection<E: Endpoint + 'static>(
             if !stop.is_cancelled() {
                 return tracing::debug!("a connection without a request was closed in favour of a new one");
             }
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            tokio::select! {
+                biased;
+                ended = &mut connection => ended,
+                () = activity.last_request(LAST_REQUEST) => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            }
         }
         () = activity.overdue(limits) => {
             connection.as_mut().graceful_shutdown();
@@ -222,6 +231,13 @@ async fn respond<E: Endpoint + 'static>(
     if let Some(unread) = unread
         && !unread.finish().await
     {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if client.activity.end.is_cancelled()
+        && version < Version::HTTP_2
+        && response.status() != StatusCode::SWITCHING_PROTOCOLS
+    {
+        // The server stops: the client should send its next request elsewhere, or to whoever comes after it.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     let mut held = response.extensions_mut().remove::<HeldConnection>();

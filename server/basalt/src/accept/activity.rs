@@ -1,6 +1,7 @@
 //! The activity of a connection, which decides how long it may stay open.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use poem::http::Version;
@@ -8,6 +9,9 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::Limits;
+
+/// How often it is looked whether the last request has begun.
+const LAST_REQUEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The activity of a connection from its acceptance to its close.
 pub(super) struct Activity {
@@ -104,6 +108,21 @@ impl Activity {
     /// Reports whether a request is running.
     pub(super) fn is_busy(&self) -> bool {
         self.state.lock().requests > 0
+    }
+
+    /// Waits until a request begins; without one for `limit`, or on a connection that does not wait for one, it ends
+    /// sooner. A request that is on its way when the server stops is then answered.
+    pub(super) async fn last_request(&self, limit: Duration) {
+        let end = Instant::now() + limit;
+        while self.awaits_request() && Instant::now() < end {
+            tokio::time::sleep(LAST_REQUEST_PAUSE).await;
+        }
+    }
+
+    /// Reports whether an HTTP/1 connection is without a request. In HTTP/2 the server can refuse requests one by one.
+    fn awaits_request(&self) -> bool {
+        let state = self.state.lock();
+        state.requests == 0 && !state.upgraded && !state.is_http2
     }
 
     /// Returns when the wait for a request ends; `None` while the connection does not wait for one.
