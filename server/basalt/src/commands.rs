@@ -25,6 +25,7 @@ mod status;
 mod stop;
 mod storage;
 mod token;
+mod update;
 
 use std::path::PathBuf;
 
@@ -146,6 +147,11 @@ enum Command {
     /// Run the project's server as a service of systemd
     #[command(subcommand)]
     Service(service::Arguments),
+    /// Replace this program by a newer release, and the running server with it
+    ///
+    /// For programs of a release archive. The release must be signed. The new program is tried on an empty folder first; a
+    /// running server of this project switches to it, and back if it is not healthy. The old program is kept.
+    Update(update::Arguments),
     /// Bring the objects of storage to another store
     #[command(subcommand)]
     Storage(storage::Arguments),
@@ -246,6 +252,7 @@ impl Arguments {
             Command::Restore(arguments) => block_on(restore::run(load(&invocation)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&invocation)?)),
             Command::Service(arguments) => block_on(service::run(Settings::load(&invocation)?, arguments)),
+            Command::Update(arguments) => block_on(update::run(Settings::load(&invocation)?, arguments)),
             Command::Storage(arguments) => block_on(storage::run(&load(&invocation)?, &arguments)),
             Command::Psql(arguments) => psql::run(&load(&invocation)?, arguments),
             Command::Gen(GenCommand::Types(arguments)) => {

@@ -28,6 +28,15 @@ pub(crate) struct Instance {
     /// The reference of the project, if the platform interface is on.
     #[serde(default)]
     pub(crate) project_ref: Option<String>,
+    /// Its version; empty for versions that did not say it, which cannot switch to another one either.
+    #[serde(default)]
+    pub(crate) version: String,
+    /// The file that it was started from, and that it becomes when it switches.
+    #[serde(default)]
+    pub(crate) program: Option<PathBuf>,
+    /// When it began to serve, in microseconds since 1970. A process that switches keeps its number.
+    #[serde(default)]
+    pub(crate) begun: i128,
 }
 
 /// A written file, which is removed when this is dropped.
@@ -137,6 +146,9 @@ mod tests {
             inbox_url: None,
             publishable_key: "sb_publishable_x".to_owned(),
             project_ref: None,
+            version: String::new(),
+            program: None,
+            begun: 0,
         }
     }
 

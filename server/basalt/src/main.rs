@@ -27,6 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     program::remember();
+    ports::take_from_environment();
     disable_huge_pages();
     // The default of TLS clients that name no provider. Only a second call could fail.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -1,10 +1,12 @@
 //! Ports to listen on.
 
 mod fixed;
+mod inherited;
 mod owner;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use poem::http::uri::Scheme;
@@ -15,6 +17,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use crate::error::Error;
 
 pub(crate) use fixed::check as check_fixed;
+pub(crate) use inherited::take_from_environment;
 pub(crate) use owner::Owner;
 
 /// How many ports from the configured one upwards are tried.
@@ -27,12 +30,18 @@ const BACKLOG: u32 = 1024;
 /// The pause after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Listens on `port`, or on the next one that is free; 0 means any free port.
+/// Listens on `port`, or on the next one that is free; 0 means any free port. A socket that this process was started
+/// with is taken first.
 ///
 /// Errors: if none of them is free.
 pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error> {
     let mut candidate = port;
     loop {
+        if let Some(socket) = inherited::take(SocketAddr::new(host, candidate)) {
+            let using = || Error::io("use the socket that this process was started with");
+            socket.set_nonblocking(true).map_err(using())?;
+            return TcpListener::from_std(socket).map_err(using());
+        }
         match bind(SocketAddr::new(host, candidate), false) {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && candidate - port + 1 < TRIES => {
@@ -68,7 +77,8 @@ fn none_free(port: u16) -> Error {
 /// `TCP_NODELAY` is set: otherwise, small responses on a connection that is kept alive would wait for the client's
 /// acknowledgement of the previous one.
 pub(crate) struct Connections {
-    listener: TcpListener,
+    /// Shared only with the switch to another version, which keeps it open.
+    listener: Arc<TcpListener>,
     address: SocketAddr,
 }
 
@@ -78,7 +88,12 @@ impl Connections {
     /// Errors: if the system does not return the listener's address.
     pub(crate) fn new(listener: TcpListener) -> Result<Self, Error> {
         let address = listener.local_addr().map_err(Error::io("find out the port that is listened on"))?;
-        Ok(Self { listener, address })
+        Ok(Self { listener: Arc::new(listener), address })
+    }
+
+    /// Returns the socket, as long as this accepts connections.
+    pub(crate) fn listener(&self) -> Weak<TcpListener> {
+        Arc::downgrade(&self.listener)
     }
 
     /// Returns the address on which this listens.

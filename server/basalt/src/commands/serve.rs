@@ -19,6 +19,7 @@ mod restoring;
 mod routes;
 mod scheduled_calls;
 mod services;
+mod succession;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -47,8 +48,10 @@ use database_access::DatabaseAccess;
 use listening::{Inbox, Start, listen_for_admin};
 use restoring::ServedBackups;
 use services::{Parts, RunningServices};
+use succession::Succession;
 
 pub(super) use services::fill_buckets;
+pub(super) use succession::wish as wish_for_switch;
 
 /// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
@@ -104,7 +107,11 @@ async fn serve(settings: Settings, invocation: Option<&Invocation>) -> Result<()
         backend = Backend::start(&settings) => backend?,
         () = signals.cancelled() => return Ok(()),
     };
+    let succession = Arc::clone(&start.succession);
     serve_on_backend(&settings, backend, &signals, start).await?;
+    if succession.is_prepared() {
+        return Err(succession.fulfil());
+    }
     match restoring::is_wished(&settings) {
         true => Err(restoring::begin_anew()),
         false => Ok(()),
@@ -188,7 +195,7 @@ async fn serve_ports(
     signals: &CancellationToken,
     start: Start<'_>,
 ) -> Result<Option<Announcement>, Error> {
-    let Start { at, invocation, public, reloads } = start;
+    let Start { at, invocation, public, reloads, succession } = start;
     let (admin, inbox) = (listen_for_admin(settings).await?, Inbox::listen(settings).await?);
     let (address, admin_address) = (public.address(), admin.address());
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
@@ -233,7 +240,7 @@ async fn serve_ports(
             }
         },
         reloads.obey(&mut configuration, orders, signals),
-        drain(settings, running, signals, &stop),
+        drain(settings, running, signals, &stop, &succession),
     );
     if let Some(functions) = functions {
         functions.stop().await;
@@ -258,9 +265,11 @@ async fn drain(
     running: &RunningServices,
     signals: &CancellationToken,
     stop: &CancellationToken,
+    succession: &Succession,
 ) {
     signals.cancelled().await;
-    service_manager::tell(if restoring::is_wished(settings) { Event::Reloading } else { Event::Stopping });
+    let begins_anew = succession.prepare(&settings.data_dir) || restoring::is_wished(settings);
+    service_manager::tell(if begins_anew { Event::Reloading } else { Event::Stopping });
     console::note("Stopping …");
     running.draining.cancel();
     tokio::time::sleep(settings.server.drain_delay).await;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use embedded::{DEFAULT_PASSWORD, POSTGRES};
 
+use time::OffsetDateTime;
+
 use crate::backend::Backend;
 use crate::console;
 use crate::edge_functions::EdgeFunctions;
@@ -93,6 +95,9 @@ impl Banner<'_> {
             inbox_url: self.inbox_address.map(|address| format!("http://{address}")),
             publishable_key: self.keys.api_keys().publishable().to_owned(),
             project_ref: self.project_ref.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            program: crate::program::path().ok().map(ToOwned::to_owned),
+            begun: OffsetDateTime::now_utc().unix_timestamp_nanos() / 1000,
         }
     }
 

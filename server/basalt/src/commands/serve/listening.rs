@@ -2,11 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
 use super::reload::Reloads;
+use super::succession::Succession;
 use crate::accept;
 use crate::console;
 use crate::error::Error;
@@ -21,6 +23,8 @@ pub(super) struct Start<'i> {
     pub(super) invocation: Option<&'i Invocation>,
     pub(super) public: Connections,
     pub(super) reloads: Reloads,
+    /// What becomes of the public port when another version follows.
+    pub(super) succession: Arc<Succession>,
 }
 
 impl<'i> Start<'i> {
@@ -37,7 +41,8 @@ impl<'i> Start<'i> {
         let api_url = settings.server.api_url(public.address().port());
         settings.services.set_api_url(&api_url);
         settings.platform.api_url = api_url;
-        Ok((settings, Self { at, invocation, public, reloads }))
+        let succession = Arc::new(Succession::new(public.listener()));
+        Ok((settings, Self { at, invocation, public, reloads, succession }))
     }
 
     /// Says which port is used, if it is not the wanted one, and which project is served.

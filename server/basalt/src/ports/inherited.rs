@@ -1,0 +1,28 @@
+//! Sockets that this process has got from whoever started it: a service manager, or the version before this one.
+
+use std::net::{SocketAddr, TcpListener};
+
+use parking_lot::Mutex;
+
+static SOCKETS: Mutex<Vec<TcpListener>> = Mutex::new(Vec::new());
+
+/// Takes the sockets that the environment names, in the protocol of `sd_listen_fds(3)`. Must be called before there are
+/// threads, since it changes the environment: children do not get the sockets.
+pub(crate) fn take_from_environment() {
+    let mut passed = listenfd::ListenFd::from_env();
+    let sockets = (0..passed.len()).filter_map(|index| passed.take_tcp_listener(index).ok().flatten());
+    *SOCKETS.lock() = sockets.collect();
+}
+
+/// Returns the socket that listens on `wanted`, whose port may be 0 for any, if this process has got one. Each is
+/// returned once.
+pub(super) fn take(wanted: SocketAddr) -> Option<TcpListener> {
+    let mut sockets = SOCKETS.lock();
+    let fits = |socket: &TcpListener| {
+        socket.local_addr().is_ok_and(|address| {
+            address.ip() == wanted.ip() && (wanted.port() == 0 || address.port() == wanted.port())
+        })
+    };
+    let index = sockets.iter().position(fits)?;
+    Some(sockets.remove(index))
+}
