@@ -134,7 +134,9 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
   })
 
   test('an update killed at any moment leaves a program that runs', async () => {
-    const isReplaced = () => stat(`${program}.old`)
+    const isReplaced = async () => {
+      await stat(`${program}.old`)
+    }
     for (const moment of [() => pause(150), () => pause(600), isReplaced]) {
       const flags = ['--project', project, '--from', release('next'), '--key', publisher.key]
       const child = spawn(program, ['update', ...flags], { env: env(), stdio: 'ignore' })

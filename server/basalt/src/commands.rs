@@ -149,8 +149,8 @@ enum Command {
     Service(service::Arguments),
     /// Replace this program by a newer release, and the running server with it
     ///
-    /// For programs of a release archive. The release must be signed. The new program is tried on an empty folder first; a
-    /// running server of this project switches to it, and back if it is not healthy. The old program is kept.
+    /// For programs of a release archive. The release must be signed. The new program is tried on an empty folder
+    /// first; a running server of this project switches to it, and back if it is not healthy. The old one is kept.
     Update(update::Arguments),
     /// Bring the objects of storage to another store
     #[command(subcommand)]

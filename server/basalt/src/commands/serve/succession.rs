@@ -2,6 +2,7 @@
 //! its public port open, and becomes the program that is now where it was started from. Connections wait meanwhile.
 
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -38,6 +39,8 @@ pub(in crate::commands) fn wish(data_dir: &Path, pid: i32) -> Result<(), Error> 
         let text = serde_json::to_vec(&Wish { pid })?;
         let mut new = std::fs::OpenOptions::new().write(true).create_new(true).open(&draft)?;
         std::io::Write::write_all(&mut new, &text)?;
+        // Of root, perhaps; the server of another user has to read it. Nobody else reaches the data folder.
+        std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o644))?;
         std::fs::rename(&draft, &file)
     };
     write().map_err(Error::io("ask the server to switch"))

@@ -21,7 +21,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// What a trial has of the environment: it must not find the project's settings, its backups or its ports.
 const VARIABLES: [&str; 6] = ["PATH", "HOME", "LANG", "TMPDIR", "POSTGRES_BIN", "XDG_RUNTIME_DIR"];
 
-/// Tries `program`: it must have this version and, unless the project uses a Postgres of its own, serve an empty folder.
+/// Tries `program`: it must have this version and, unless the project names a database elsewhere, serve an empty
+/// folder.
 ///
 /// Errors: what it does not do.
 pub(super) async fn run(settings: &Settings, program: &Path, version: &Version) -> Result<(), Error> {

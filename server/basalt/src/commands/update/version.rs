@@ -58,8 +58,8 @@ impl Ord for Version {
     }
 }
 
-/// Returns the parts between the dots, numbers as numbers, which are the smaller ones. Source: Semantic Versioning 2.0.0,
-/// section 11.
+/// Returns the parts between the dots, numbers as numbers, which are the smaller ones. Source: Semantic Versioning
+/// 2.0.0, section 11.
 fn parts(text: &str) -> Vec<(bool, u64, &str)> {
     text.split('.').map(|part| part.parse().map_or((true, 0, part), |number| (false, number, ""))).collect()
 }
