@@ -1,13 +1,13 @@
 //! A file in the data folder by which other commands of the project find a running server.
 
 use std::fs;
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
+
+use crate::files::write_whole;
 
 /// How long a server may take to respond to the health check.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(3);
@@ -50,7 +50,9 @@ impl Instance {
     /// this is logged: the server works without it.
     pub(crate) fn announce(self, data_dir: &Path) -> Option<Announcement> {
         let path = path(data_dir);
-        let written = write(&path, &self);
+        let written = serde_json::to_vec_pretty(&self)
+            .map_err(std::io::Error::from)
+            .and_then(|text| write_whole(&path, &text, 0o600));
         if let Err(error) = written {
             tracing::warn!(%error, path = %path.display(), "other commands will not know that this server runs");
             return None;
@@ -62,6 +64,12 @@ impl Instance {
     pub(crate) async fn find(data_dir: &Path) -> Option<Self> {
         let instance = read(&path(data_dir))?;
         (instance.has_process() && instance.responds().await).then_some(instance)
+    }
+
+    /// Returns the server that runs on `data_dir`, once it says that it can serve requests.
+    pub(crate) async fn find_ready(data_dir: &Path) -> Option<Self> {
+        let instance = Self::find(data_dir).await?;
+        instance.is_ready().await.then_some(instance)
     }
 
     /// Reports whether there is the file of a process that runs on `data_dir` with this publishable key.
@@ -120,18 +128,6 @@ fn path(data_dir: &Path) -> PathBuf {
 
 fn read(path: &Path) -> Option<Instance> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
-/// Writes the file under a temporary name first, so that it is never read incomplete.
-fn write(path: &Path, instance: &Instance) -> std::io::Result<()> {
-    let draft = path.with_extension("json.tmp");
-    match fs::remove_file(&draft) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    file.write_all(&serde_json::to_vec_pretty(instance)?)?;
-    fs::rename(&draft, path)
 }
 
 #[cfg(test)]

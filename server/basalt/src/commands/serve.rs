@@ -38,6 +38,7 @@ use crate::database_port::DatabasePort;
 use crate::error::Error;
 use crate::instance::{Announcement, Instance};
 use crate::ports;
+use crate::program;
 use crate::server;
 use crate::service_manager::{self, Event};
 use crate::settings::{Invocation, Service, Settings};
@@ -113,7 +114,7 @@ async fn serve(settings: Settings, invocation: Option<&Invocation>) -> Result<()
         return Err(succession.fulfil());
     }
     match restoring::is_wished(&settings) {
-        true => Err(restoring::begin_anew()),
+        true => Err(program::begin_anew(|_| {})),
         false => Ok(()),
     }
 }

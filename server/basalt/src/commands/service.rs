@@ -3,7 +3,7 @@
 //! The unit is that of the packages (`deploy/systemd/basalt.service`), with the places of this project.
 
 mod account;
-mod systemd;
+pub(super) mod systemd;
 mod unit;
 
 use std::os::unix::fs::MetadataExt as _;
@@ -151,11 +151,13 @@ fn check_data_folder(folder: &Path, user: &str, account: Option<&Account>) -> Re
 /// Checks that no server of the project runs that is not this service: it would hold the ports and the database.
 async fn check_not_running(settings: &Settings, systemd: &Systemd) -> Result<(), Error> {
     match Instance::find(&settings.data_dir).await {
-        Some(instance) if systemd.main_process() != Some(instance.pid) => Err(Error::Advice(format!(
-            "a server of this project runs already (process {}): stop it with `basalt stop`, since the service would not \
+        Some(instance) if systemd::main_process(systemd.name()) != Some(instance.pid) => {
+            Err(Error::Advice(format!(
+                "a server of this project runs already (process {}): stop it with `basalt stop`, since the service would not \
              get its ports and its database",
-            instance.pid
-        ))),
+                instance.pid
+            )))
+        }
         _ => Ok(()),
     }
 }
@@ -167,9 +169,7 @@ async fn wait_until_healthy(settings: &Settings, systemd: &Systemd) -> Result<In
     let begun = Instant::now();
     console::step("waiting until it serves");
     loop {
-        if let Some(instance) = Instance::find(&settings.data_dir).await
-            && instance.is_ready().await
-        {
+        if let Some(instance) = Instance::find_ready(&settings.data_dir).await {
             return Ok(instance);
         }
         let what = if systemd.has_failed() {

@@ -8,7 +8,6 @@ mod source;
 mod trial;
 mod version;
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -146,11 +145,8 @@ async fn switch(
     places.go_back()?;
     running.recover(&settings.data_dir).await?;
     Err(Error::Advice(format!(
-        "the update was undone, and the server runs with the program before it, because {reason}. {}",
-        tell_tried(&places.old)
+        "the update was undone, and the server runs with the program before it, because {reason}. The program that failed \
+         is {}",
+        display_path(&places.old)
     )))
-}
-
-fn tell_tried(old: &Path) -> String {
-    format!("The program that failed is {}", display_path(old))
 }

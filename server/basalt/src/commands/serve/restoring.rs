@@ -2,9 +2,7 @@
 //! begins anew as the same process, which restores before it starts Postgres. If that fails, it goes on with the database
 //! that it had.
 
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use ::platform::{BackupEntry, Backups};
 use backup::{Moment, Repository};
@@ -15,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::commands::restore;
 use crate::console;
 use crate::error::Error;
+use crate::files::write_whole;
 use crate::settings::Settings;
 
 /// The name of the file.
@@ -53,7 +52,8 @@ impl Backups for ServedBackups {
         Box::pin(async move {
             let moment = Moment::of_microseconds(microseconds).map_err(|error| error.to_string())?;
             self.repository.check(moment).await.map_err(|error| error.to_string())?;
-            write(&self.data_dir, &Wish { microseconds }).map_err(|error| error.to_string())?;
+            let wish = serde_json::to_vec(&Wish { microseconds }).map_err(|error| error.to_string())?;
+            write_whole(&self.data_dir.join(FILE), &wish, 0o600).map_err(|error| error.to_string())?;
             tracing::warn!(%moment, "the server stops serving to restore the project");
             let signals = self.signals.clone();
             tokio::spawn(async move {
@@ -63,13 +63,6 @@ impl Backups for ServedBackups {
             Ok(())
         })
     }
-}
-
-/// Writes the file as a whole or not at all.
-fn write(data_dir: &Path, wish: &Wish) -> std::io::Result<()> {
-    let (file, draft) = (data_dir.join(FILE), data_dir.join("restore-request.json.tmp"));
-    std::fs::write(&draft, serde_json::to_vec(wish)?)?;
-    std::fs::rename(draft, file)
 }
 
 /// Reports whether a restore is wished for in the data folder of `settings`.
@@ -93,14 +86,4 @@ pub(super) async fn fulfil(settings: &Settings) -> Result<(), Error> {
         console::note(format_args!("The project could not be restored: {error}"));
     }
     std::fs::remove_file(&file).map_err(Error::io("remove the request for a restore"))
-}
-
-/// Replaces this process by a new one of the same program with the same arguments.
-pub(super) fn begin_anew() -> Error {
-    let program = match crate::program::path() {
-        Ok(program) => program,
-        Err(error) => return error,
-    };
-    let error = Command::new(program).args(std::env::args_os().skip(1)).exec();
-    Error::io(format!("run {}", program.display()))(error)
 }

@@ -2,10 +2,7 @@
 //! its public port open, and becomes the program that is now where it was started from. Connections wait meanwhile.
 
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Weak;
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
 use crate::error::Error;
+use crate::files::write_whole;
 use crate::program;
 
 /// The name of the file with the wish, in the data folder.
@@ -32,18 +30,9 @@ struct Wish {
 
 /// Writes the wish that the server of process `pid`, which uses `data_dir`, switches when it is told to stop.
 pub(in crate::commands) fn wish(data_dir: &Path, pid: i32) -> Result<(), Error> {
-    let (file, draft) = (data_dir.join(FILE), data_dir.join("switch-request.json.tmp"));
-    let write = || {
-        // Whatever is at that name is replaced, and no link is followed.
-        let _ = std::fs::remove_file(&draft);
-        let text = serde_json::to_vec(&Wish { pid })?;
-        let mut new = std::fs::OpenOptions::new().write(true).create_new(true).open(&draft)?;
-        std::io::Write::write_all(&mut new, &text)?;
-        // Of root, perhaps; the server of another user has to read it. Nobody else reaches the data folder.
-        std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o644))?;
-        std::fs::rename(&draft, &file)
-    };
-    write().map_err(Error::io("ask the server to switch"))
+    let text = serde_json::to_vec(&Wish { pid }).map_err(|error| Error::Advice(error.to_string()))?;
+    // Of root, perhaps; the server of another user has to read it. Nobody else reaches the data folder.
+    write_whole(&data_dir.join(FILE), &text, 0o644).map_err(Error::io("ask the server to switch"))
 }
 
 /// The public port of a server, which outlives it if another version follows.
@@ -88,18 +77,11 @@ impl Succession {
         if let Err(error) = fcntl_setfd(&listener, FdFlags::empty()) {
             return Error::io("pass the port on")(error.into());
         }
-        let program = match program::path() {
-            Ok(program) => program,
-            Err(error) => return error,
-        };
         // The protocol of sd_listen_fds(3), with another first number.
-        let error = Command::new(program)
-            .args(std::env::args_os().skip(1))
-            .env("LISTEN_PID", std::process::id().to_string())
-            .env("LISTEN_FDS", "1")
-            .env("LISTEN_FDS_FIRST_FD", listener.as_raw_fd().to_string())
-            .exec();
-        Error::io(format!("run {}", program.display()))(error)
+        program::begin_anew(|command| {
+            command.env("LISTEN_PID", std::process::id().to_string());
+            command.env("LISTEN_FDS", "1").env("LISTEN_FDS_FIRST_FD", listener.as_raw_fd().to_string());
+        })
     }
 }
 

@@ -53,34 +53,24 @@ impl Systemd {
         let draft = self.file.with_extension("service.tmp");
         std::fs::write(&draft, text).map_err(writing())?;
         std::fs::rename(&draft, &self.file).map_err(writing())?;
-        self.call(&["daemon-reload"])?;
-        self.call(&["enable", &self.name])?;
-        // One that has failed before may have used up its starts.
-        let _ = self.output(&["reset-failed", &self.name]);
-        self.call(&["restart", "--no-block", &self.name])
+        call(&["daemon-reload"])?;
+        call(&["enable", &self.name])?;
+        restart(&self.name)
     }
 
     /// Stops the service and removes its unit.
     pub(super) fn uninstall(&self) -> Result<(), Error> {
-        self.call(&["disable", "--now", &self.name])?;
+        call(&["disable", "--now", &self.name])?;
         let removing = Error::io(format!("remove {}", display_path(&self.file)));
         std::fs::remove_file(&self.file).map_err(removing)?;
-        self.call(&["daemon-reload"])?;
-        let _ = self.output(&["reset-failed", &self.name]);
+        call(&["daemon-reload"])?;
+        let _ = output(&["reset-failed", &self.name]);
         Ok(())
-    }
-
-    /// Returns the process of the service; `None` if it has none.
-    pub(super) fn main_process(&self) -> Option<i32> {
-        let shown = self.output(&["show", "--property=MainPID", "--value", &self.name])?;
-        shown.parse().ok().filter(|pid| *pid > 0)
     }
 
     /// Returns the state of the service, as systemd names it: `active`, `inactive`, `failed` and so on.
     pub(super) fn state(&self) -> String {
-        self.output(&["is-active", &self.name])
-            .filter(|state| !state.is_empty())
-            .unwrap_or("unknown".to_owned())
+        output(&["is-active", &self.name]).filter(|state| !state.is_empty()).unwrap_or("unknown".to_owned())
     }
 
     /// Reports whether the service has failed and is not started again.
@@ -90,18 +80,30 @@ impl Systemd {
 
     /// Reports whether the service starts with the machine.
     pub(super) fn is_enabled(&self) -> bool {
-        self.output(&["is-enabled", &self.name]).is_some_and(|state| state == "enabled")
+        output(&["is-enabled", &self.name]).is_some_and(|state| state == "enabled")
     }
+}
 
-    fn call(&self, words: &[&str]) -> Result<(), Error> {
-        succeed(Command::new("systemctl").args(words))
-    }
+/// Returns the process of the service `name`; `None` if it has none.
+pub(in crate::commands) fn main_process(name: &str) -> Option<i32> {
+    output(&["show", "--property=MainPID", "--value", name])?.parse().ok().filter(|pid| *pid > 0)
+}
 
-    /// Returns what a call prints, which may say something by its status, too.
-    fn output(&self, words: &[&str]) -> Option<String> {
-        let output = Command::new("systemctl").args(words).output().ok()?;
-        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    }
+/// Restarts the service `name`, or starts it. Does not wait until it serves.
+pub(in crate::commands) fn restart(name: &str) -> Result<(), Error> {
+    // One that has failed before may have used up its starts.
+    let _ = output(&["reset-failed", name]);
+    call(&["restart", "--no-block", name])
+}
+
+fn call(words: &[&str]) -> Result<(), Error> {
+    succeed(Command::new("systemctl").args(words))
+}
+
+/// Returns what a call prints, which may say something by its status, too.
+fn output(words: &[&str]) -> Option<String> {
+    let output = Command::new("systemctl").args(words).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Runs `command`.

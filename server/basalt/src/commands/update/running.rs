@@ -3,12 +3,12 @@
 mod launch;
 
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use crate::commands::serve::wish_for_switch;
+use crate::commands::service::systemd;
 use crate::console;
 use crate::error::Error;
 use crate::instance::Instance;
@@ -105,8 +105,7 @@ impl Running {
         }
         match (&self.unit, &self.launch) {
             (Some(unit), _) => {
-                let _ = Command::new("systemctl").args(["reset-failed", unit]).output();
-                let _ = Command::new("systemctl").args(["restart", "--no-block", unit]).output();
+                let _ = systemd::restart(unit);
             }
             (None, Some(launch)) => launch.repeat().map_err(Error::io("start the server again"))?,
             (None, None) => {}
@@ -148,18 +147,12 @@ impl Running {
 
 /// Reports whether a server is ready that is none of the starts `before`.
 async fn is_ready_after(data_dir: &Path, before: &[i128]) -> bool {
-    match Instance::find(data_dir).await {
-        Some(instance) => !before.contains(&instance.begun) && instance.is_ready().await,
-        None => false,
-    }
+    Instance::find_ready(data_dir).await.is_some_and(|instance| !before.contains(&instance.begun))
 }
 
 /// Returns the service of systemd whose main process this is.
 fn unit_of(pid: i32) -> Option<String> {
     let group = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let unit = group.trim().rsplit('/').next().filter(|name| name.ends_with(".service"))?;
-    let output =
-        Command::new("systemctl").args(["show", "--property=MainPID", "--value", unit]).output().ok()?;
-    let main: i32 = String::from_utf8_lossy(&output.stdout).trim().parse().ok()?;
-    (main == pid).then(|| unit.to_owned())
+    (systemd::main_process(unit) == Some(pid)).then(|| unit.to_owned())
 }

@@ -88,9 +88,7 @@ async fn serve(settings: &Settings, program: &Path, folder: &Path) -> Result<(),
 async fn wait(child: &mut Child, data_dir: &Path) -> Result<(), String> {
     let begun = Instant::now();
     while begun.elapsed() < START_LIMIT {
-        if let Some(instance) = Instance::find(data_dir).await
-            && instance.is_ready().await
-        {
+        if Instance::find_ready(data_dir).await.is_some() {
             return Ok(());
         }
         if let Ok(Some(status)) = child.try_wait() {
