@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use futures_util::future::BoxFuture;
 use postgres::Database;
 use settings::Managed;
-use tokens::{ApiKeyKind, Keys};
+use tokens::{ApiKeyKind, Keys, ValueSeal};
 use tokio_util::sync::CancellationToken;
 
 use crate::access::Failures;
@@ -22,7 +22,6 @@ use crate::logs::{LogParts, Logs};
 use crate::managed::{Configurable, ServiceConfig};
 use crate::project::Project;
 use crate::runtime::FunctionRuntime;
-use crate::seal::Seal;
 use crate::services::{Service, ServiceEndpoint};
 use crate::store;
 use crate::store::network::NetworkSettings;
@@ -74,7 +73,7 @@ pub(crate) struct Inner {
     pub(crate) reader: Option<Database>,
     pub(crate) console: Console,
     pub(crate) keys: Keys,
-    pub(crate) seal: Seal,
+    pub(crate) seal: ValueSeal,
     pub(crate) project: Project,
     pub(crate) deployments: Option<Deployments>,
     pub(crate) failures: Failures,
@@ -110,7 +109,7 @@ impl Handles {
         let deployments = functions.map(|(runtime, folder)| Deployments::new(store.clone(), runtime, folder));
         let inner = Inner {
             console: Console::new(project.clone(), reader.clone()),
-            seal: Seal::new(&keys),
+            seal: crate::seal::of(&keys),
             failures: Failures::new(settings.failures_per_minute),
             has_token: AtomicBool::new(false),
             project_database: project,

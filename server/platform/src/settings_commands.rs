@@ -5,7 +5,6 @@ use settings::Managed;
 use tokens::Keys;
 
 use crate::error::Error;
-use crate::seal::Seal;
 use crate::store::settings::{self as store, ManagedSetting};
 
 /// Returns the settings that were changed over the platform interface. One that this server cannot open is left out,
@@ -13,7 +12,7 @@ use crate::store::settings::{self as store, ManagedSetting};
 ///
 /// Errors: those of the database, as a sentence.
 pub async fn managed_settings(database: &Database, keys: &Keys) -> Result<Managed, String> {
-    let snapshot = store::read(database, &Seal::new(keys)).await.map_err(Error::described)?;
+    let snapshot = store::read(database, &crate::seal::of(keys)).await.map_err(Error::described)?;
     Ok(snapshot.settings)
 }
 

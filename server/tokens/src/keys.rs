@@ -12,12 +12,12 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
 use serde_json::{Value, json};
 use settings::{Invalid, Reader};
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 
 use crate::api_keys::{self, ApiKeys};
 use crate::jwk::{self, Key};
 use crate::key_file::KeyFile;
-use crate::{KeyError, MessageSeal, Verifier};
+use crate::{KeyError, MessageSeal, ValueSeal, Verifier};
 
 /// The names of the signing keys in messages: of a variable's keys, and of those in the CLI's file.
 const SIGNING_KEYS: &str = "GOTRUE_JWT_KEYS";
@@ -228,6 +228,11 @@ impl Keys {
     /// one.
     pub fn message_seal(&self, purpose: &str) -> MessageSeal {
         MessageSeal::new(derived(&self.0.derivation, purpose))
+    }
+
+    /// Returns the seal for secret values of this `purpose`. Nodes with the same shared secret have the same one.
+    pub fn value_seal(&self, purpose: &str) -> ValueSeal {
+        ValueSeal::new(Sha256::digest(self.derive(purpose)).into())
     }
 }
 

@@ -16,6 +16,7 @@ mod key_file;
 mod keys;
 mod message_seal;
 mod signature;
+mod value_seal;
 mod verified;
 mod verifier;
 
@@ -25,5 +26,6 @@ pub use error::{Error, KeyError};
 pub use issuer::Issuer;
 pub use keys::{KeyOverrides, Keys};
 pub use message_seal::MessageSeal;
+pub use value_seal::ValueSeal;
 pub use verified::Verified;
 pub use verifier::{CacheStatistics, Verifier, now};

@@ -116,7 +116,7 @@ impl ApiKeysApi {
             description: body.description.as_deref(),
             prefix: prefix(&key),
             hash: &Sha256::digest(&key),
-            sealed: &inner.seal.seal(&key, "api key")?,
+            sealed: &crate::seal::seal(&inner.seal, &key, "api key")?,
             template: &template,
         };
         let created = api_keys::create(&inner.store, &project, &new).await?;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use postgres::{Database, text};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokens::ValueSeal;
 
 use super::{Changes, documents, json as parameter};
 use crate::Error;
-use crate::seal::Seal;
 
 /// A secret without its value.
 #[derive(Debug, Deserialize)]
@@ -39,7 +39,7 @@ pub(crate) async fn list(database: &Database, project: &str) -> Result<Vec<Secre
 pub(crate) async fn values(
     database: &Database,
     project: &str,
-    seal: &Seal,
+    seal: &ValueSeal,
 ) -> Result<BTreeMap<String, String>, Error> {
     let sql = "select pg_catalog.json_build_object('name', name, \
                  'sealed', pg_catalog.translate(pg_catalog.encode(sealed, 'base64'), E'\\n', '')) \
@@ -60,13 +60,13 @@ pub(crate) async fn set(
     database: &Database,
     project: &str,
     secrets: &[(String, String)],
-    seal: &Seal,
+    seal: &ValueSeal,
 ) -> Result<(), Error> {
     let mut rows = Vec::new();
     for (name, value) in secrets {
         rows.push(json!({
             "name": name,
-            "sealed": data_encoding::HEXLOWER.encode(&seal.seal(value, name)?),
+            "sealed": data_encoding::HEXLOWER.encode(&crate::seal::seal(seal, value, name)?),
             "digest": crate::seal::digest(value),
         }));
     }

@@ -6,10 +6,10 @@ use postgres::{Database, text};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use settings::{Managed, Secret};
+use tokens::ValueSeal;
 
 use super::{Changes, documents, json as parameter};
 use crate::Error;
-use crate::seal::Seal;
 
 /// A managed setting as operators see it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -54,7 +54,7 @@ struct Rows {
 }
 
 /// Returns the managed settings. A secret that cannot be opened is left out, and logged.
-pub(crate) async fn read(database: &Database, seal: &Seal) -> Result<Snapshot, Error> {
+pub(crate) async fn read(database: &Database, seal: &ValueSeal) -> Result<Snapshot, Error> {
     let sql = format!(
         "select pg_catalog.json_build_object('state', {STATE}, 'rows', \
            coalesce((select pg_catalog.json_object_agg(name, value) from basalt_platform.settings \
@@ -86,7 +86,7 @@ pub(crate) type Change = (Option<String>, bool);
 /// came in between since `snapshot` was read.
 pub(crate) async fn write(
     database: &Database,
-    seal: &Seal,
+    seal: &ValueSeal,
     who: &str,
     changes: &BTreeMap<String, Change>,
     snapshot: &Snapshot,
@@ -95,7 +95,7 @@ pub(crate) async fn write(
     for (name, (value, is_secret)) in changes {
         let value = match value {
             Some(value) if *is_secret => {
-                json!({ "sealed": data_encoding::BASE64.encode(&seal.seal(value, &bound(name))?) })
+                json!({ "sealed": data_encoding::BASE64.encode(&crate::seal::seal(seal, value, &bound(name))?) })
             }
             value => json!(value),
         };
