@@ -12,7 +12,6 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises'
-import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -20,6 +19,7 @@ import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
+import { Load } from '../support/load.ts'
 import { end, forget, track } from '../support/programs.mjs'
 import { Publisher, withVersion } from '../support/release.mjs'
 
@@ -185,44 +185,3 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
     expect((await stat(packaged)).size).toBe((await stat(built)).size)
   })
 })
-
-/** Requests without a pause, half of them on connections that are kept. */
-class Load {
-  #url
-  #stopped = false
-  #done = 0
-  #failures: string[] = []
-  #clients: Promise<void>[]
-
-  constructor(url: string) {
-    this.#url = url
-    this.#clients = [0, 1, 2, 3].map((number) => this.#client(number % 2 === 0))
-  }
-
-  async stop() {
-    this.#stopped = true
-    await Promise.all(this.#clients)
-    return { done: this.#done, failures: this.#failures }
-  }
-
-  async #client(keepAlive: boolean) {
-    const agent = new Agent({ keepAlive, maxSockets: 1 })
-    while (!this.#stopped) {
-      const result = await this.#request(agent).catch(String)
-      if (result === '200') this.#done += 1
-      else this.#failures.push(`${result} (${keepAlive ? 'kept' : 'new'} connection)`)
-    }
-    agent.destroy()
-  }
-
-  #request(agent: Agent) {
-    return new Promise<string>((resolve, reject) => {
-      const request = get(this.#url, { agent, timeout: 30_000 }, (response) => {
-        response.resume().once('end', () => {
-          resolve(String(response.statusCode))
-        })
-      })
-      request.once('error', reject)
-    })
-  }
-}

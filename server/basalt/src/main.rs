@@ -10,6 +10,7 @@ mod declared;
 mod edge_functions;
 mod error;
 mod files;
+mod https;
 mod instance;
 mod logging;
 mod ports;

@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use crate::error::Error;
 
 pub(crate) use fixed::check as check_fixed;
-pub(crate) use inherited::take_from_environment;
+pub(crate) use inherited::{first as first_inherited, take_from_environment};
 pub(crate) use owner::Owner;
 
 /// How many ports from the configured one upwards are tried.
@@ -37,12 +37,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error> {
     let mut candidate = port;
     loop {
-        if let Some(socket) = inherited::take(SocketAddr::new(host, candidate)) {
-            let using = || Error::io("use the socket that this process was started with");
-            socket.set_nonblocking(true).map_err(using())?;
-            return TcpListener::from_std(socket).map_err(using());
-        }
-        match bind(SocketAddr::new(host, candidate), false) {
+        match take_or_bind(SocketAddr::new(host, candidate)) {
             Ok(listener) => return Ok(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && candidate - port + 1 < TRIES => {
                 candidate = candidate.checked_add(1).ok_or_else(|| none_free(port))?;
@@ -50,6 +45,19 @@ pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(none_free(port)),
             Err(error) => return Err(Error::io(format!("listen on {host}:{candidate}"))(error)),
         }
+    }
+}
+
+/// Listens on `address`, with the socket that this process was started with, if there is one for it.
+///
+/// Errors: those of the system.
+pub(crate) fn take_or_bind(address: SocketAddr) -> io::Result<TcpListener> {
+    match inherited::take(address) {
+        Some(socket) => {
+            socket.set_nonblocking(true)?;
+            TcpListener::from_std(socket)
+        }
+        None => bind(address, false),
     }
 }
 
@@ -120,6 +128,8 @@ impl Acceptor for Connections {
             }
         };
         stream.set_nodelay(true)?;
+        // A socket of both versions of IP has clients of IPv4 at mapped addresses (RFC 4291, section 2.5.5.2).
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         Ok((stream, LocalAddr(self.address.into()), RemoteAddr(peer.into()), Scheme::HTTP))
     }
 }

@@ -8,6 +8,7 @@ mod backup;
 mod earlier_names;
 mod fixed_ports;
 mod gotrue;
+mod https;
 mod known;
 mod listen_address;
 mod platform;
@@ -52,6 +53,8 @@ pub(crate) struct Invocation {
     pub(crate) host: Option<IpAddr>,
     /// `--port`.
     pub(crate) port: Option<u16>,
+    /// `--domain`.
+    pub(crate) domains: Vec<String>,
     /// `--any-port`.
     pub(crate) any_port: bool,
     /// `--cli-keys`.
@@ -148,6 +151,8 @@ pub(crate) struct Settings {
     pub(crate) keys: tokens::KeyOverrides,
     /// The platform interface.
     pub(crate) platform: ::platform::Settings,
+    /// HTTPS without a proxy.
+    pub(crate) tls: acme::Settings,
     /// Where backups go.
     pub(crate) backup: ::backup::Settings,
     /// Where traces and metrics are sent.
@@ -288,6 +293,8 @@ impl Settings {
             (None, None) => project.root.join(DATA_FOLDER),
         };
         let services = Services::read(&mut reader, &project, &data_dir)?;
+        let tls = https::read(&mut reader, &project, invocation)?;
+        server.external_url = server.external_url.or_else(|| tls.url());
         let mut settings = Self {
             fixed_ports: FixedPorts::of(invocation, &project, environment, &server),
             inbox_port: auth::read_inbox_port(&mut reader)?,
@@ -300,6 +307,7 @@ impl Settings {
             keys: tokens::KeyOverrides::read(&mut reader, |path| project.resolve(path))?,
             platform: platform::read(&mut reader, &project, &server, &services)?,
             backup: backup::read(&mut reader, &project)?,
+            tls,
             telemetry: otlp::Settings::read(&mut reader)?,
             gateway: reader.read()?,
             services,
@@ -322,6 +330,9 @@ impl Settings {
         // The text is that of a valid URL, since the reader has checked it.
         let external_url = settings.server.external_url.as_deref().map(ExternalUrl::parse);
         settings.gateway.external_url = external_url.and_then(Result::ok);
+        // Strangers reach the port of HTTPS.
+        settings.platform.is_local &= !settings.tls.is_on();
+        https::check(&settings)?;
         settings.check_storage_origin()?;
         settings.apply_cli_keys(invocation)?;
         settings.warnings = reader.finish();
@@ -373,6 +384,9 @@ impl Settings {
             };
             if !self.server.host.is_loopback() {
                 return refused(&format_args!("basalt.host = {}", self.server.host));
+            }
+            if self.tls.is_on() {
+                return refused(&"basalt.tls");
             }
             if !has_own_database {
                 return refused(&"a DATABASE_URL of another machine");

@@ -60,6 +60,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0038_managed_settings.sql",
     "0039_logs.sql",
     "0040_backups.sql",
+    "0041_certificates.sql",
 ];
 
 impl PlatformFile {

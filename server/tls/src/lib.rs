@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::sync::Arc;
 
 use reqwest::{Client, ClientBuilder};
+use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore, crypto};
 
 /// Returns the configuration of a client that trusts the machine's certificate authorities (`SSL_CERT_FILE` names
@@ -11,9 +12,17 @@ use rustls::{ClientConfig, RootCertStore, crypto};
 ///
 /// Errors: a sentence if the cryptography supports no version of TLS.
 pub fn client_config() -> Result<ClientConfig, String> {
+    client_config_with(Vec::new())
+}
+
+/// Does what [`client_config`] does, for a client that also trusts the certificate authorities `more`.
+///
+/// Errors: those of [`client_config`].
+pub fn client_config_with(more: Vec<CertificateDer<'static>>) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     // A machine without certificates may start, too: the client then works for http, but not for https.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots.add_parsable_certificates(more);
     let builder = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| format!("no TLS: {error}"))?;

@@ -36,6 +36,7 @@ use crate::backend::{self, Backend, RunningPostgres};
 use crate::console;
 use crate::database_port::DatabasePort;
 use crate::error::Error;
+use crate::https::Https;
 use crate::instance::{Announcement, Instance};
 use crate::ports;
 use crate::program;
@@ -78,6 +79,10 @@ pub(super) struct Arguments {
     /// The address to listen on; 0.0.0.0 for all interfaces [default: 127.0.0.1] [env: BASALT_HOST]
     #[arg(long, value_name = "ADDRESS")]
     host: Option<IpAddr>,
+    /// A name under which clients reach the server: HTTPS is on, with a certificate from Let's Encrypt; may be repeated
+    /// [default: basalt.tls.domains of config.toml] [env: BASALT_TLS_DOMAINS]
+    #[arg(long = "domain", value_name = "NAME")]
+    domains: Vec<String>,
     /// Get the site's pages from Vite's dev server, for hot reload
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "http://127.0.0.1:5173")]
     dev: Option<String>,
@@ -88,8 +93,9 @@ pub(super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Error> {
-    let Arguments { only, yes, port, any_port, cli_keys, host, dev, env_file } = arguments;
-    let invocation = Invocation { only, yes, port, any_port, cli_keys, host, dev, env_file, ..invocation };
+    let Arguments { only, yes, port, any_port, cli_keys, host, domains, dev, env_file } = arguments;
+    let invocation =
+        Invocation { only, yes, port, any_port, cli_keys, host, domains, dev, env_file, ..invocation };
     other_programs::refuse(&invocation)?;
     block_on(serve(load(&invocation)?, Some(&invocation)))
 }
@@ -203,6 +209,12 @@ async fn serve_ports(
     let functions = edge::start(settings, backend, keys, running, address, admin_address)?;
     let tcp_port = backend.cluster.as_ref().and_then(embedded::Cluster::tcp_port);
     let database_port = DatabasePort::listen(settings, tcp_port).await?;
+    let https = Https::listen(settings, backend, keys).await?;
+    if let Some(https) = &https {
+        let seconds_left = metrics::certificate(https.certificates());
+        running.gateway.register(|registry| registry.register_collector(seconds_left));
+        succession.also_keep(https.listeners());
+    }
     let gate = database_port.as_ref().map(DatabasePort::gate);
     let (server, orders) = managed::orders();
     let server = invocation.map(|_| (Arc::new(server), managed.clone()));
@@ -215,6 +227,7 @@ async fn serve_ports(
         Parts { keys, running, functions: functions_of, platform: platform_of, address, admin_address };
     let mut configuration = Configuration::new(invocation, (settings, managed), parts)?;
     let (public_routes, admin_routes) = (configuration.public(), configuration.admin());
+    let secure_routes = configuration.public();
 
     let project_ref = platform.as_ref().map(::platform::Handles::project_ref);
     let banner = Banner { settings, backend, keys, address, admin_address, inbox_address, project_ref };
@@ -228,6 +241,11 @@ async fn serve_ports(
     let network_shares = settings.gateway.network_shares && settings.gateway.trusted_proxies == 0;
     let limits = Limits { network_shares, ..server::LIMITS };
     tokio::join!(
+        async {
+            if let Some(https) = https {
+                https.serve(secure_routes, routes::must_finish, limits, &stop).await;
+            }
+        },
         accept::serve(public, public_routes, routes::must_finish, stop.clone(), limits),
         server::serve(admin, admin_routes, accept::may_write, &stop),
         async {

@@ -58,6 +58,10 @@ pub(super) struct InstallArguments {
     /// The user that the server runs as; `basalt` is made if it is missing
     #[arg(long, default_value = account::DEFAULT, value_name = "USER")]
     user: String,
+    /// A name under which clients reach the server, which then gets a certificate and serves HTTPS; may be repeated
+    /// [default: basalt.tls.domains of config.toml]
+    #[arg(long = "domain", value_name = "NAME")]
+    domains: Vec<String>,
     /// Only print the unit
     #[arg(long)]
     print: bool,
@@ -86,9 +90,11 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
 }
 
 async fn install(settings: &Settings, arguments: InstallArguments) -> Result<(), Error> {
-    let InstallArguments { named, user, print, yes } = arguments;
+    let InstallArguments { named, user, domains, print, yes } = arguments;
+    let domains =
+        acme::domains(domains).map_err(|expected| Error::Advice(format!("--domain: expected {expected}")))?;
     let program = crate::program::path()?;
-    let unit = Unit::of(settings, &named.name, &user, program);
+    let unit = Unit::of(settings, &named.name, &user, program, domains);
     let text = unit.render();
     if print {
         console::print(text.trim_end());

@@ -1,6 +1,6 @@
 //! Sockets that this process has got from whoever started it: a service manager, or the version before this one.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use parking_lot::Mutex;
 
@@ -14,15 +14,22 @@ pub(crate) fn take_from_environment() {
     *SOCKETS.lock() = sockets.collect();
 }
 
-/// Returns the socket that listens on `wanted`, whose port may be 0 for any, if this process has got one. Each is
-/// returned once.
+/// Returns the socket that listens on `wanted`, if this process has got one. Each is returned once.
 pub(super) fn take(wanted: SocketAddr) -> Option<TcpListener> {
     let mut sockets = SOCKETS.lock();
     let fits = |socket: &TcpListener| {
         socket.local_addr().is_ok_and(|address| {
-            address.ip() == wanted.ip() && (wanted.port() == 0 || address.port() == wanted.port())
+            // A service manager that listens on all addresses does so with IPv6, which includes IPv4.
+            let is_all = address.ip().is_unspecified() && wanted.ip().is_unspecified();
+            (is_all || address.ip() == wanted.ip()) && address.port() == wanted.port()
         })
     };
     let index = sockets.iter().position(fits)?;
     Some(sockets.remove(index))
+}
+
+/// Returns the address of the first socket, if that listens on `host`: whoever passes sockets passes that of the API first.
+pub(crate) fn first(host: IpAddr) -> Option<SocketAddr> {
+    let address = SOCKETS.lock().first()?.local_addr().ok()?;
+    (address.ip() == host).then_some(address)
 }

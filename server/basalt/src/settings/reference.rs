@@ -110,6 +110,7 @@ fn reference() -> String {
         section::<storage::BucketDefinition>("One bucket", "storage.buckets.<name>"),
         section::<realtime::Settings>("Realtime", ""),
         section::<::platform::Settings>("Platform interface", ""),
+        section::<acme::Settings>("HTTPS", ""),
         section::<backup::Settings>("Backups", ""),
         section::<functions::Settings>("Functions", ""),
         section::<functions::Function>("One function", "functions.<name>"),

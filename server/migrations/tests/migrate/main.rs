@@ -68,6 +68,7 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0038_managed_settings.sql",
         "0039_logs.sql",
         "0040_backups.sql",
+        "0041_certificates.sql",
     ];
     assert_eq!(
         report.applied, expected,

@@ -57,6 +57,9 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     }
     let admin = port("basalt.admin_port", (own, settings.server.admin_port), false, is_served);
     findings.push(finding("Admin port", admin));
+    if settings.tls.is_on() {
+        findings.push(finding("HTTPS", https(settings, is_served)));
+    }
     findings.push(finding("Buckets", buckets(settings)));
     findings.extend(EdgeFunctions::new(settings).map(|functions| finding("Functions", edge(&functions))));
     if settings.site.enabled {
@@ -382,6 +385,21 @@ fn port(key: &str, (host, port): (IpAddr, u16), is_fixed: bool, running: bool) -
             verdict(format!("{host}:{port}: {reason}; {outcome}: set {key}, or give it --any-port"))
         }
     }
+}
+
+/// Looks whether the ports of HTTPS can be had.
+fn https(settings: &Settings, running: bool) -> Verdict {
+    let tls = &settings.tls;
+    for port in [tls.port, tls.http_port] {
+        match TcpListener::bind((tls.host, port)) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                return Verdict::Broken(format!("{}:{port}: {}", tls.host, crate::https::PRIVILEGED));
+            }
+            Err(error) if !running => return Verdict::Broken(format!("{}:{port}: {error}", tls.host)),
+            _ => {}
+        }
+    }
+    Verdict::Fine(format!("ports {} and {}", tls.port, tls.http_port))
 }
 
 fn buckets(settings: &Settings) -> Verdict {

@@ -37,7 +37,11 @@ impl<'i> Start<'i> {
         invocation: Option<&'i Invocation>,
     ) -> Result<(Settings, Self), Error> {
         let (at, reloads) = (Instant::now(), Reloads::listen()?);
-        let public = Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
+        let (host, wanted) = (settings.server.host, settings.server.port);
+        // The version before this one has passed its port on, whichever that was.
+        let inherited = ports::first_inherited(host).filter(|_| wanted == 0);
+        let port = inherited.map_or(wanted, |address| address.port());
+        let public = Connections::new(ports::listen(host, port).await?)?;
         let api_url = settings.server.api_url(public.address().port());
         settings.services.set_api_url(&api_url);
         settings.platform.api_url = api_url;

@@ -1,7 +1,11 @@
 //! Metrics of components that all services share.
 
+use std::sync::Arc;
+
+use acme::Certificates;
 use prometheus_client::collector::Collector;
 use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
 use telemetry::{SlowStatements, write_metric};
 use tokens::Verifier;
 
@@ -19,5 +23,18 @@ pub(super) fn shared(verifier: Verifier, slow: SlowStatements) -> Box<dyn Collec
             write_metric(encoder, name, help, &ConstCounter::new(count))?;
         }
         Ok(())
+    })
+}
+
+/// Returns a collector of how long the certificate of HTTPS is still valid.
+pub(super) fn certificate(certificates: Arc<Certificates>) -> Box<dyn Collector> {
+    telemetry::collector(move |encoder| {
+        let help = "Seconds until the end of the certificate of HTTPS; 0 without one";
+        write_metric(
+            encoder,
+            "tls_certificate_seconds_left",
+            help,
+            &ConstGauge::new(certificates.seconds_left().unwrap_or(0)),
+        )
     })
 }

@@ -36,13 +36,21 @@ pub(super) struct Unit {
     program: PathBuf,
     project: PathBuf,
     data_dir: PathBuf,
+    /// The names for `--domain`.
+    domains: Vec<String>,
     /// Further folders that the server writes to.
     written: Vec<PathBuf>,
 }
 
 impl Unit {
     /// Returns the unit for the project of `settings`.
-    pub(super) fn of(settings: &Settings, name: &str, user: &str, program: &Path) -> Self {
+    pub(super) fn of(
+        settings: &Settings,
+        name: &str,
+        user: &str,
+        program: &Path,
+        domains: Vec<String>,
+    ) -> Self {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let data_dir = absolute(&settings.data_dir);
         let target =
@@ -57,6 +65,7 @@ impl Unit {
             program: program.to_owned(),
             project: absolute(&settings.project.root),
             written: written.collect(),
+            domains,
             data_dir,
         }
     }
@@ -91,7 +100,9 @@ impl Unit {
             "ExecStart" => {
                 let [program, project, data_dir] =
                     [&self.program, &self.project, &self.data_dir].map(|path| command_word(path));
-                format!("{program} serve --project {project} --data-dir {data_dir}")
+                // A domain has no character that needs quotes.
+                let domains: String = self.domains.iter().map(|name| format!(" --domain {name}")).collect();
+                format!("{program} serve --project {project} --data-dir {data_dir}{domains}")
             }
             // Where sockets are whose path would be too long in the data folder: /tmp is the service's own.
             "Environment" => {
@@ -164,6 +175,7 @@ mod tests {
             program: PathBuf::from("/usr/local/bin/basalt"),
             project: PathBuf::from(project),
             data_dir: Path::new(project).join(".basalt"),
+            domains: vec!["api.example.org".to_owned(), "b.example.org".to_owned()],
             written: vec![PathBuf::from("/backups")],
         }
     }
@@ -182,7 +194,8 @@ mod tests {
         for line in [
             "Type=notify",
             "User=alice",
-            "ExecStart=/usr/local/bin/basalt serve --project /srv/shop --data-dir /srv/shop/.basalt",
+            "ExecStart=/usr/local/bin/basalt serve --project /srv/shop --data-dir /srv/shop/.basalt --domain api.example.org \
+             --domain b.example.org",
             "ExecReload=/bin/kill -HUP $MAINPID",
             "EnvironmentFile=-/etc/basalt/shop.env",
             "ReadWritePaths=/srv/shop/.basalt",

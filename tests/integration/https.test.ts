@@ -1,0 +1,237 @@
+/** HTTPS without a proxy: certificates of an ACME server, and those of files. */
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import http2 from 'node:http2'
+import https from 'node:https'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import tls from 'node:tls'
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { freePort } from '../../bench/lib/ports.mjs'
+import { Load } from '../support/load.ts'
+import { Pebble, selfSigned } from '../support/pebble.ts'
+import { Postgres, temporaryFolder } from '../support/postgres.mjs'
+import { Server } from '../support/server.mjs'
+
+/** How long something that the server does by itself may take. */
+const patience = { timeout: 30_000, interval: 100 }
+/** The ports of HTTPS and of its redirects. */
+interface Ports {
+  https: number
+  http: number
+}
+
+const freePorts = async (): Promise<Ports> => ({ https: await freePort(), http: await freePort() })
+
+/** Starts a server whose certificate is of `localhost`. */
+const serve = (ports: Ports, env: Record<string, string>, dataDir?: string) =>
+  Server.start({
+    ...(dataDir === undefined ? {} : { dataDir }),
+    keepsLog: true,
+    env: {
+      BASALT_TLS_HOST: '127.0.0.1',
+      BASALT_TLS_PORT: String(ports.https),
+      BASALT_TLS_HTTP_PORT: String(ports.http),
+      ...env,
+    },
+  })
+
+/** Asks for `url` on a connection of its own. */
+async function get(url: string, options: https.RequestOptions = {}) {
+  const request = (url.startsWith('https') ? https : http).get(url, { agent: false, ...options })
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  response.resume()
+  return response
+}
+
+/** Returns the serial number of the certificate at `port`, whoever has signed it; `null` without one. */
+async function serial(port: number) {
+  const socket = tls.connect({
+    port,
+    host: '127.0.0.1',
+    servername: 'localhost',
+    rejectUnauthorized: false,
+  })
+  try {
+    await once(socket, 'secureConnect')
+    return socket.getPeerCertificate().serialNumber
+  } catch {
+    return null
+  } finally {
+    socket.destroy()
+  }
+}
+
+describe.skipIf(inject('own') === null)('HTTPS', { timeout: 120_000 }, () => {
+  let folder: string
+  let ports: Ports
+  let url: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'basalt-https-'))
+    ports = await freePorts()
+    url = `https://localhost:${String(ports.https)}`
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('a certificate of an ACME server is got, renewed under load and kept', async () => {
+    const looked = { httpPort: ports.http, tlsPort: ports.https }
+    let pebble = await Pebble.start(folder, { ...looked, validity: 24 })
+    const env = {
+      ...pebble.environment,
+      BASALT_TLS_DOMAINS: 'localhost',
+      BASALT_TLS_HSTS_SECONDS: '60',
+    }
+    const ca = await pebble.root()
+    let server = await serve(ports, env)
+    const { dataDir } = server
+    try {
+      await expect.poll(() => serial(ports.https), patience).toBeTruthy()
+      const first = await serial(ports.https)
+      const headers = { apikey: server.access.anonKey }
+      const health = `${url}/auth/v1/health`
+      const secure = await get(health, { ca, headers })
+      expect(secure.statusCode).toBe(200)
+      expect(secure.headers['strict-transport-security']).toBe('max-age=60')
+      const plain = await get(`http://localhost:${String(ports.http)}/x?y=1`)
+      expect([plain.statusCode, plain.headers.location]).toEqual([308, `${url}/x?y=1`])
+
+      const session = http2.connect(url, { ca })
+      const stream = session.request({ ':path': '/auth/v1/health', ...headers })
+      const [answer] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+      expect([session.alpnProtocol, answer[':status']]).toEqual(['h2', 200])
+      session.destroy()
+
+      const upgrade = {
+        Connection: 'Upgrade',
+        Upgrade: 'websocket',
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      }
+      const channel = `${url}/realtime/v1/websocket?apikey=${server.access.anonKey}&vsn=1.0.0`
+      const socket = https.get(channel, { ca, agent: false, headers: upgrade })
+      const [upgraded] = (await once(socket, 'upgrade')) as [http.IncomingMessage]
+      expect(upgraded.statusCode).toBe(101)
+      upgraded.socket.destroy()
+
+      const modes = ['tls', 'tls/account.json', 'tls/certificate.json'].map(
+        async (name) => (await stat(path.join(dataDir, name))).mode & 0o777,
+      )
+      expect(await Promise.all(modes)).toEqual([0o700, 0o600, 0o600])
+      const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text()
+      expect(metrics).toMatch(/tls_certificate_seconds_left \d/)
+
+      // The ports stay open while the process becomes another program, too.
+      const load = new Load(health, { ca, headers })
+      await expect.poll(() => serial(ports.https), patience).not.toBe(first)
+      const { pid } = server.process
+      await writeFile(path.join(dataDir, 'switch-request.json'), JSON.stringify({ pid }))
+      server.process.kill('SIGTERM')
+      const starts = () => server.log.split('Starting Basalt in').length - 1
+      await expect.poll(starts, patience).toBeGreaterThan(1)
+      expect((await get(health, { ca, headers })).statusCode).toBe(200)
+      const { done, failures } = await load.stop()
+      expect(failures).toEqual([])
+      expect(done).toBeGreaterThan(50)
+
+      // Without the ACME server, the last certificate stays, also beyond a restart.
+      const last = await serial(ports.https)
+      await pebble.stop()
+      await expect
+        .poll(() => server.log, patience)
+        .toContain('there is no new certificate of HTTPS')
+      expect(await serial(ports.https)).toBe(last)
+      await server.stop({ keepData: true })
+      server = await serve(ports, env, dataDir)
+      await expect.poll(() => serial(ports.https), patience).toBe(last)
+      await server.stop({ keepData: true })
+
+      // The ACME server comes back, and does not know the account any more.
+      pebble = await Pebble.start(folder, { ...looked, validity: 86_400 }, pebble)
+      server = await serve(ports, env, dataDir)
+      await expect.poll(() => serial(ports.https), patience).not.toBe(last)
+      expect(pebble.issued).toBe(1)
+    } finally {
+      await server.stop()
+      await pebble.stop()
+    }
+  })
+
+  test('nodes on one database share a certificate, and answer for each other', async () => {
+    const there = await mkdtemp(path.join(folder, 'nodes-'))
+    const cluster = await temporaryFolder('basalt-https-postgres-')
+    const postgres = await Postgres.create(cluster, { settings: { fsync: 'off' } })
+    await postgres.start()
+    // Pebble looks for answers at a node that does not order there.
+    const [answering, ordering, other] = [ports, await freePorts(), await freePorts()]
+    const pebble = await Pebble.start(there, {
+      httpPort: answering.http,
+      tlsPort: answering.https,
+      validity: 86_400,
+    })
+    const shared = {
+      DATABASE_URL: postgres.uri(),
+      BASALT_ADOPT_DATABASE: '1',
+      JWT_SECRET: 'a secret that all nodes of this test share',
+      BASALT_TLS_DOMAINS: 'localhost',
+    }
+    const nodes: Server[] = []
+    try {
+      const elsewhere = `https://localhost:${String(await freePort())}/dir`
+      nodes.push(await serve(answering, { ...shared, BASALT_TLS_ACME_DIRECTORY: elsewhere }))
+      nodes.push(await serve(ordering, { ...shared, ...pebble.environment }))
+      await expect.poll(() => serial(ordering.https), patience).toBeTruthy()
+      nodes.push(await serve(other, { ...shared, ...pebble.environment }))
+      const issued = await serial(ordering.https)
+      await expect.poll(() => serial(other.https), patience).toBe(issued)
+      expect([pebble.issued, await serial(answering.https)]).toEqual([1, null])
+
+      const stored = 'select encode(sealed, $$escape$$) as sealed from basalt_platform.certificates'
+      const rows = await postgres.sql(stored)
+      expect(rows.length).toBeGreaterThan(1)
+      for (const { sealed } of rows) expect(sealed).not.toMatch(/BEGIN|localhost|key/)
+    } finally {
+      for (const node of nodes) await node.stop()
+      await pebble.stop()
+      await postgres.stop()
+      await rm(cluster, { recursive: true, force: true })
+    }
+  })
+
+  test('certificates of files are read again when they change', async () => {
+    const own = path.join(folder, 'own')
+    await mkdir(own)
+    const { key, certificate } = selfSigned(own, 'own')
+    const server = await serve(ports, {
+      BASALT_TLS_CERTIFICATE: certificate,
+      BASALT_TLS_KEY: key,
+    })
+    try {
+      const first = await serial(ports.https)
+      expect(first).toBeTruthy()
+      const good = await readFile(certificate)
+      await writeFile(certificate, 'broken')
+      await expect.poll(() => server.log, patience).toContain('the certificate of HTTPS stays')
+      expect(await serial(ports.https)).toBe(first)
+      await writeFile(certificate, good)
+      selfSigned(own, 'own')
+      await expect.poll(() => serial(ports.https), patience).not.toBe(first)
+      expect(await serial(ports.https)).toBeTruthy()
+    } finally {
+      await server.stop()
+    }
+  })
+
+  test('a proxy in front and HTTPS exclude each other', async () => {
+    const { key, certificate } = selfSigned(folder, 'proxied')
+    const started = serve(ports, {
+      BASALT_TLS_CERTIFICATE: certificate,
+      BASALT_TLS_KEY: key,
+      BASALT_TRUSTED_PROXIES: '1',
+    })
+    await expect(started).rejects.toThrow('basalt.trusted_proxies')
+  })
+})
