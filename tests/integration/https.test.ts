@@ -117,6 +117,22 @@ describe.skipIf(inject('own') === null)('HTTPS', { timeout: 120_000 }, () => {
       expect(upgraded.statusCode).toBe(101)
       upgraded.socket.destroy()
 
+      const upload = https.request(`${url}/storage/v1/upload/resumable`, {
+        method: 'POST',
+        ca,
+        agent: false,
+        headers: {
+          authorization: `Bearer ${server.access.serviceKey}`,
+          'tus-resumable': '1.0.0',
+          'upload-length': '5',
+          'upload-metadata': `bucketName ${btoa('other')},objectName ${btoa('resumed.txt')}`,
+        },
+      })
+      upload.end()
+      const [created] = (await once(upload, 'response')) as [http.IncomingMessage]
+      expect(created.statusCode).toBe(201)
+      expect(created.headers.location?.startsWith(`${url}/storage/v1/upload/resumable/`)).toBe(true)
+
       const modes = ['tls', 'tls/account.json', 'tls/certificate.json'].map(
         async (name) => (await stat(path.join(dataDir, name))).mode & 0o777,
       )
