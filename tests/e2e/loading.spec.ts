@@ -77,9 +77,9 @@ for (const { name, file, use, shown } of PARTS) {
     await page.route(new RegExp(`/assets/${file}-[^/]+\\.js$`), (route) =>
       isNew ? route.continue() : route.fulfill({ status: 404 }),
     )
+    page.on('request', (request) => (isNew ||= request.isNavigationRequest()))
     const reloaded = page.waitForEvent('load')
     await use(page)
-    isNew = true
     await reloaded
     if (file === 'about') {
       await expect(shown(page)).toBeVisible()
