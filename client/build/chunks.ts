@@ -21,17 +21,21 @@ const LOADER = /^\0|\/lib\/(?:loading\/reload|forms\/drafts|browser\/browser-sto
 /** The modules of the layout around the pages. */
 const LAYOUT = `${SOURCE}/app/site-layout.tsx`
 
+/** Modules that only a form in use needs, all of which any form in use needs. */
+const FORM =
+  /\/lib\/(?:forms\/(?:form-control|rate-limit|submit|csrf-token|validation\/\w+)|notices\/submission-messages)\.ts$/
+
 /** The modules that load content, with the site's client. */
 const LIVE_CONTENT = `${SOURCE}/lib/content/live-content.ts`
 
-/** Modules that re-export all parts of a library. Other modules use only some of these, which the bundler finds. */
-const INDEXES = /\/(?:radix-ui|lucide-react)\/dist\/(?!.*\/icons\/)/
+/** The index of a library. It re-exports all parts, of which other modules use only some, which the bundler finds. */
+const INDEX = '/radix-ui/dist/'
 
 /** Icons are a few bytes each, and too small for files of their own. */
 const ICON = /\/lucide-react\/dist\/.*\/icons\//
 
 function importsOf(id: string, context: Context) {
-  return INDEXES.test(id) ? [] : (context.getModuleInfo(id)?.importedIds ?? [])
+  return id.includes(INDEX) ? [] : (context.getModuleInfo(id)?.importedIds ?? [])
 }
 
 /** Returns the modules that `id` imports, directly and indirectly. */
@@ -44,12 +48,14 @@ function closure(id: string, context: Context, found = new Set<string>()) {
 
 function gather(context: Context) {
   const start = closure(START, context)
-  const others = PAGES.filter((page) => page !== HOME)
-  const ofOthers = new Set(others.flatMap((page) => [...closure(page, context)]))
-  const ofHome = [...closure(HOME, context)].filter((id) => ofOthers.has(id))
+  const others = PAGES.filter((page) => page !== HOME).map((page) => closure(page, context))
+  const usesOf = (id: string) => others.filter((modules) => modules.has(id)).length
+  const ofHome = [...closure(HOME, context)].filter((id) => usesOf(id) > 0)
+  const ofOthers = others.flatMap((modules) => [...modules])
+  const icons = ofOthers.filter((id) => ICON.test(id) && usesOf(id) > 1)
   return {
     start,
-    shared: new Set([...closure(LAYOUT, context), ...ofHome]),
+    shared: new Set([...closure(LAYOUT, context), ...ofHome, ...icons]),
     supabase: closure(LIVE_CONTENT, context),
   }
 }
@@ -64,7 +70,7 @@ function file(
   return {
     name: (id, context) => {
       gathered ??= gather(context)
-      return gathered[name].has(id) || (name === 'shared' && ICON.test(id)) ? name : null
+      return gathered[name].has(id) ? name : null
     },
     debugName: name,
     priority,
@@ -80,10 +86,11 @@ function file(
  */
 export const files: Rolldown.CodeSplittingGroup[] = [
   // The bundler's own helpers are needed first, and what reloads the page if the next file cannot be loaded.
-  { name: 'loader', test: LOADER, priority: 4 },
-  file('start', 3),
-  file('shared', 2),
-  file('supabase', 1),
+  { name: 'loader', test: LOADER, priority: 5 },
+  file('start', 4),
+  file('shared', 3),
+  file('supabase', 2),
+  { name: 'forms', test: FORM, priority: 1 },
 ]
 
 /** Returns the names of the files that the chunk of `module` consists of, its own first. */

@@ -1,46 +1,26 @@
-import { gzipSync } from 'node:zlib'
-
-import type { Page, Response } from '@playwright/test'
-
+import { recordScripts, showHomePage, weightOf } from '../support/scripts.mjs'
 import { expect, test } from './fixtures.ts'
 import { open, settle } from './support.ts'
 
 /** The most that scripts may weigh, in KiB as gzip makes them. */
-const ENTRY_KIB = 100
-const HOME_KIB = 200
+const ENTRY_KIB = 94
+const HOME_KIB = 190
 
 /** The client of supabase-js, a file beside the entry. */
 const CLIENT = /\/assets\/supabase-[^/]+\.js$/
 
-/** Records the scripts that the page loads. */
-function scriptsOf(page: Page) {
-  const responses: Response[] = []
-  page.on('response', (response) => {
-    if (new URL(response.url()).pathname.endsWith('.js')) responses.push(response)
-  })
-  return {
-    /** Returns the total size of the scripts whose URLs match, in KiB as gzip makes them. */
-    weight: async (fits: (url: string) => boolean = () => true) => {
-      const files = new Map(responses.map((response) => [response.url(), response]))
-      const bodies = [...files.values()].filter((response) => fits(response.url()))
-      const sizes = bodies.map(async (response) => gzipSync(await response.body()).length)
-      return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) / 1024
-    },
-  }
-}
-
 test('the scripts of the home page are no heavier than they may be', async ({ page, server }) => {
-  const scripts = scriptsOf(page)
+  const scripts = recordScripts(page)
   await settle(page)
   await open(page, server.access.url)
-  await expect(page.getByRole('button', { name: /^Open chat/ })).toBeVisible()
-  for (const id of ['testimonials', 'blog', 'faq', 'contact'])
-    await page.locator(`#${id}`).scrollIntoViewIfNeeded()
-  await page.waitForLoadState('networkidle')
-  const isEntry = (url: string) => /\/assets\/(?:index|start|loader|rolldown-runtime)-/.test(url)
-  expect(await scripts.weight(isEntry)).toBeLessThanOrEqual(ENTRY_KIB)
-  expect(await scripts.weight()).toBeLessThanOrEqual(HOME_KIB)
-  expect(await scripts.weight((url) => CLIENT.test(url))).toBeGreaterThan(0)
+  await showHomePage(page)
+  const found = await scripts()
+  const ofEntry = found.filter(({ url }) =>
+    /\/assets\/(?:index|start|loader|rolldown-runtime)-/.test(url),
+  )
+  expect(weightOf(ofEntry)).toBeLessThanOrEqual(ENTRY_KIB)
+  expect(weightOf(found)).toBeLessThanOrEqual(HOME_KIB)
+  expect(found.some(({ url }) => CLIENT.test(url))).toBe(true)
 })
 
 test('sections and forms are there without scrolling, and without a moment of rest', async ({

@@ -1,6 +1,6 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
-import { Route, Routes } from 'react-router-dom'
+import { useLocation } from 'react-router-dom'
 
 import { createQueryClient } from '@/lib/content/query-client'
 import { split } from '@/lib/loading/split'
@@ -9,7 +9,7 @@ import { DocumentHead } from './document-head'
 import { LiveContent } from './live-content'
 import { loadPage, pageOf } from './pages'
 import { RequirePassword } from './require-password'
-import { ROUTES } from './routes'
+import { routeOf, ROUTES } from './routes'
 
 /** Header, footer and everything around the pages, in a file of its own. */
 const SiteLayout = split(() => import('./site-layout'))
@@ -23,14 +23,22 @@ export async function loadApp(pathname: string) {
   await Promise.all([SiteLayout.load(), page])
 }
 
-function routes(isGate: boolean) {
-  return ROUTES.filter((route) => (route.isGate ?? false) === isGate).map(({ path, page }) => {
+/** The pages by the paths of their routes. */
+const PAGES = new Map(
+  ROUTES.map(({ path, page }) => {
     const Page = pageOf(page)
-    return <Route key={path} path={path} element={<Page key={path} path={path} />} />
-  })
+    return [path, <Page key={path} path={path} />]
+  }),
+)
+
+/** Shows the page at the present address inside the layout that all pages share. */
+function Pages() {
+  const { path, isGate } = routeOf(useLocation().pathname)
+  const page = PAGES.get(path)
+  return <SiteLayout>{isGate ? page : <RequirePassword>{page}</RequirePassword>}</SiteLayout>
 }
 
-/** Shows the site's routes and the layout that they share. Must be inside a router. */
+/** Shows the site. Must be inside a router. */
 export function App() {
   const [queryClient] = useState(createQueryClient)
   return (
@@ -38,12 +46,7 @@ export function App() {
       <DocumentHead />
       <LiveContent />
       <Suspense>
-        <Routes>
-          <Route element={<SiteLayout />}>
-            <Route element={<RequirePassword />}>{routes(false)}</Route>
-            {routes(true)}
-          </Route>
-        </Routes>
+        <Pages />
       </Suspense>
     </QueryClientProvider>
   )

@@ -1,7 +1,8 @@
 import { screen, waitFor } from '@testing-library/react'
-import { Link, Route, Routes } from 'react-router-dom'
+import { Route, Routes } from 'react-router-dom'
 import { beforeEach, expect, it, vi } from 'vitest'
 
+import { Link } from '@/components/layout/link'
 import { renderFeature } from '@/testing/render'
 import { user } from '@/testing/user'
 

@@ -1,5 +1,5 @@
-import { Suspense } from 'react'
-import { Outlet, useLocation } from 'react-router-dom'
+import { Suspense, type ReactNode } from 'react'
+import { useLocation } from 'react-router-dom'
 
 import { Toaster } from '@/components/ui/toaster'
 import { Footer } from '@/features/footer/footer'
@@ -16,7 +16,7 @@ import { Widgets } from './widgets'
 const SessionWatch = split(() => import('@/features/session/session-watch'))
 
 /** Shows header, page and footer, in the order of keyboard focus; then the floating widgets and the toasts. */
-export default function SiteLayout() {
+export default function SiteLayout({ children }: { children: ReactNode }) {
   const { pathname } = useLocation()
   const session = useSession()
   const { isBare } = routeOf(pathname)
@@ -31,9 +31,7 @@ export default function SiteLayout() {
       <Header />
       <main id="main" tabIndex={-1}>
         <ErrorBoundary key={pathname}>
-          <Suspense fallback={<div className="min-h-dvh bg-paper" />}>
-            <Outlet />
-          </Suspense>
+          <Suspense fallback={<div className="min-h-dvh bg-paper" />}>{children}</Suspense>
         </ErrorBoundary>
       </main>
       <Footer newsletter={<Newsletter />} />

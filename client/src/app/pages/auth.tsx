@@ -1,4 +1,4 @@
-import { useNavigate, useSearchParams } from 'react-router-dom'
+import { useLocation, useNavigate } from 'react-router-dom'
 
 import { Account, AccountFirstScreen } from '@/features/account/account'
 
@@ -9,7 +9,7 @@ export const FirstScreen = AccountFirstScreen
 
 export default function AuthPage() {
   const navigate = useNavigate()
-  const [query] = useSearchParams()
+  const query = new URLSearchParams(useLocation().search)
   return (
     <>
       <PageHead />

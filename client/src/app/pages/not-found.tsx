@@ -1,6 +1,7 @@
 import { useEffect } from 'react'
-import { Link, useLocation } from 'react-router-dom'
+import { useLocation } from 'react-router-dom'
 
+import { Link } from '@/components/layout/link'
 import { StepEdge } from '@/components/layout/step-edge'
 import { buttonClass } from '@/components/ui/button-class'
 

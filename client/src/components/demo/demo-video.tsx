@@ -1,4 +1,4 @@
-import { Play } from 'lucide-react'
+import Play from 'lucide-react/icons/play'
 import { useCallback, useRef } from 'react'
 
 import { Button } from '@/components/ui/button'

@@ -1,9 +1,8 @@
-import type { ComponentProps } from 'react'
-import { Link } from 'react-router-dom'
-
 import type { SectionId } from '@/lib/sections'
 
-type SectionLinkProps = Omit<ComponentProps<typeof Link>, 'to'> & { section: SectionId }
+import { Link, type LinkProps } from './link'
+
+type SectionLinkProps = Omit<LinkProps, 'to'> & { section: SectionId }
 
 /**
  * Shows a link to one of the home page's sections. On other pages it navigates to the home page first; `HashScroll`

@@ -1,4 +1,4 @@
-import { Plus } from 'lucide-react'
+import Plus from 'lucide-react/icons/plus'
 import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 
 import { cn } from '@/lib/cn'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
-import { Link } from 'react-router-dom'
 
 import { Phone } from '@/components/demo/phone'
+import { Link } from '@/components/layout/link'
 import { PageHero } from '@/components/layout/page-hero'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'

@@ -1,17 +1,17 @@
 import { zodResolver } from '@hookform/resolvers/zod'
-import { ArrowLeft } from 'lucide-react'
+import ArrowLeft from 'lucide-react/icons/arrow-left'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useForm } from 'react-hook-form'
-import { Link } from 'react-router-dom'
 import * as z from 'zod/mini'
 
+import { Link } from '@/components/layout/link'
 import { Button } from '@/components/ui/button'
 import { TextField } from '@/components/ui/field'
 import { PasswordField } from '@/components/ui/password-field'
 import { draftOf, forgetDraft } from '@/lib/forms/drafts'
 import { takeServedField } from '@/lib/loading/served-fields'
 import { useIsLive } from '@/lib/loading/use-is-live'
-import { messages } from '@/lib/notices/messages'
+import { accountMessages } from '@/lib/notices/account-messages'
 import { notify } from '@/lib/notices/notify'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
@@ -27,9 +27,9 @@ type LoginValues = z.infer<typeof loginSchema>
 
 /** Returns the message for a refused sign-in. */
 export function loginError(message: string) {
-  if (message.includes('Invalid login credentials')) return messages.login.invalidCredentials
-  if (message.includes('Email not confirmed')) return messages.login.unconfirmed
-  return message || messages.login.failed
+  if (message.includes('Invalid login credentials')) return accountMessages.login.invalidCredentials
+  if (message.includes('Email not confirmed')) return accountMessages.login.unconfirmed
+  return message || accountMessages.login.failed
 }
 
 async function signIn({ email, password }: LoginValues) {
@@ -39,7 +39,7 @@ async function signIn({ email, password }: LoginValues) {
     return error ? loginError(error.message) : null
   } catch (error) {
     console.error('Signing in failed:', error)
-    return messages.login.failed
+    return accountMessages.login.failed
   }
 }
 
@@ -83,7 +83,7 @@ export function LoginForm({ isVerified, onSignedIn }: LoginFormProps) {
       notify.error(problem)
       return
     }
-    notify.success(messages.login.succeeded)
+    notify.success(accountMessages.login.succeeded)
     onSignedIn()
   })
 

@@ -1,6 +1,8 @@
 import type { User } from '@supabase/supabase-js'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { ShieldAlert, ShieldCheck, ShieldX } from 'lucide-react'
+import ShieldAlert from 'lucide-react/icons/shield-alert'
+import ShieldCheck from 'lucide-react/icons/shield-check'
+import ShieldX from 'lucide-react/icons/shield-x'
 import { useEffect, useState } from 'react'
 
 import { Button } from '@/components/ui/button'
@@ -9,7 +11,7 @@ import { usePicture } from '@/lib/browser/use-picture'
 import { cn } from '@/lib/cn'
 import { LOGOUT_DELAY_MS } from '@/lib/constants'
 import { initials } from '@/lib/initials'
-import { messages } from '@/lib/notices/messages'
+import { accountMessages } from '@/lib/notices/account-messages'
 import { notify } from '@/lib/notices/notify'
 import { isIntactSession } from '@/lib/session/session-integrity'
 import { getSupabase } from '@/lib/supabase/get-supabase'
@@ -162,10 +164,10 @@ function LogoutButton() {
       const { error } = await auth.signOut()
       if (error) throw error
       queryClient.removeQueries({ queryKey: [PROFILE_KEY] })
-      notify.success(messages.logout.succeeded)
+      notify.success(accountMessages.logout.succeeded)
     } catch (error) {
       console.error('Signing out failed:', error)
-      notify.error(messages.logout.failed)
+      notify.error(accountMessages.logout.failed)
       setIsBusy(false)
     }
   }

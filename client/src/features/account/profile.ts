@@ -1,7 +1,7 @@
 import type { User } from '@supabase/supabase-js'
 
 import { PASSWORD_MAX_AGE_MS, PROFILE_TIMEOUT_MS } from '@/lib/constants'
-import { messages } from '@/lib/notices/messages'
+import { accountMessages } from '@/lib/notices/account-messages'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** What the card shows of a user. */
@@ -31,9 +31,9 @@ async function readProfile(userId: string) {
   const problems: string[] = []
   if (profile.error) {
     const isMissing = profile.error.code === NOT_FOUND
-    problems.push(isMissing ? messages.profile.notFound : messages.profile.failed)
+    problems.push(isMissing ? accountMessages.profile.notFound : accountMessages.profile.failed)
   }
-  if (roles.error) problems.push(messages.profile.rolesFailed)
+  if (roles.error) problems.push(accountMessages.profile.rolesFailed)
   return {
     profile: profile.data && {
       email: profile.data.email,
@@ -50,13 +50,13 @@ export async function loadProfile(userId: string): Promise<LoadedProfile> {
   const nothing = (problem: string) => ({ profile: null, roles: [], problems: [problem] })
   let timer: ReturnType<typeof setTimeout> | undefined
   const timeout = new Promise<LoadedProfile>((resolve) => {
-    timer = setTimeout(() => resolve(nothing(messages.profile.timedOut)), PROFILE_TIMEOUT_MS)
+    timer = setTimeout(() => resolve(nothing(accountMessages.profile.timedOut)), PROFILE_TIMEOUT_MS)
   })
   try {
     return await Promise.race([readProfile(userId), timeout])
   } catch (error) {
     console.error('The profile could not be read:', error)
-    return nothing(messages.profile.broken)
+    return nothing(accountMessages.profile.broken)
   } finally {
     clearTimeout(timer)
   }
@@ -78,7 +78,7 @@ export function isPasswordOld({ user_metadata }: User, now = Date.now()) {
 
 /** Returns the level of a session whose integrity has been checked. */
 export function securityLevel(user: User, isIntact: boolean): SecurityLevel {
-  if (!isIntact) return { level: 'error', text: messages.profile.insecure }
-  if (isPasswordOld(user)) return { level: 'warning', text: messages.profile.oldPassword }
+  if (!isIntact) return { level: 'error', text: accountMessages.profile.insecure }
+  if (isPasswordOld(user)) return { level: 'warning', text: accountMessages.profile.oldPassword }
   return { level: 'good', text: null }
 }

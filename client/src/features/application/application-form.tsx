@@ -1,5 +1,4 @@
-import { Link } from 'react-router-dom'
-
+import { Link } from '@/components/layout/link'
 import { Button } from '@/components/ui/button'
 import { SelectField, TextareaField, TextField } from '@/components/ui/field'
 import { APPLICATION } from '@/lib/constants'

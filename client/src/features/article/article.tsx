@@ -1,4 +1,5 @@
-import { ArrowLeft, ArrowUpRight } from 'lucide-react'
+import ArrowLeft from 'lucide-react/icons/arrow-left'
+import ArrowUpRight from 'lucide-react/icons/arrow-up-right'
 import { useState } from 'react'
 
 import { SectionLink } from '@/components/layout/section-link'

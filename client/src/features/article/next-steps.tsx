@@ -1,5 +1,4 @@
-import { Link } from 'react-router-dom'
-
+import { Link } from '@/components/layout/link'
 import { SectionLink } from '@/components/layout/section-link'
 import { buttonClass } from '@/components/ui/button-class'
 import { ImageWithFallback, PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'

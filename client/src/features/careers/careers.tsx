@@ -1,8 +1,8 @@
-import { ArrowDown } from 'lucide-react'
+import ArrowDown from 'lucide-react/icons/arrow-down'
 import type { ReactNode } from 'react'
-import { Link } from 'react-router-dom'
 
 import { DotMatrix } from '@/components/layout/dot-matrix'
+import { Link } from '@/components/layout/link'
 import { PageHero } from '@/components/layout/page-hero'
 import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'

@@ -1,5 +1,5 @@
 import { CHAT } from '@/lib/constants'
-import { messages } from '@/lib/notices/messages'
+import { chatMessages } from '@/lib/notices/chat-messages'
 import { notify } from '@/lib/notices/notify'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
@@ -22,14 +22,14 @@ async function fetchReply(message: string): Promise<Reply> {
     const supabase = await getSupabase()
     const answer = await supabase.functions.invoke<Answer>(FUNCTION_NAME, { body: { message } })
     if (answer.error) throw answer.error as Error
-    notify.withdraw(messages.chat.unreachableToast)
+    notify.withdraw(chatMessages.unreachableToast)
     const { response, error } = answer.data ?? {}
     const text = response?.trim() ?? ''
-    return { text: text === '' ? messages.chat.failed : text, failure: error ?? null }
+    return { text: text === '' ? chatMessages.failed : text, failure: error ?? null }
   } catch (error) {
     console.error('The assistant did not answer:', error)
-    notify.error(messages.chat.unreachableToast)
-    return { text: messages.chat.unreachable, failure: 'unreachable' }
+    notify.error(chatMessages.unreachableToast)
+    return { text: chatMessages.unreachable, failure: 'unreachable' }
   }
 }
 
@@ -42,7 +42,7 @@ export async function ask(message: string): Promise<Reply> {
 
 /** Returns the label of the retry button. */
 export function retryLabel(failure: string) {
-  const { retry } = messages.chat
+  const { retry } = chatMessages
   return failure === 'openai_quota_exceeded' || failure === 'configuration_error'
     ? retry[failure]
     : retry.other

@@ -1,8 +1,10 @@
-import { RotateCcw, SendHorizontal, X } from 'lucide-react'
+import RotateCcw from 'lucide-react/icons/rotate-ccw'
+import SendHorizontal from 'lucide-react/icons/send-horizontal'
+import X from 'lucide-react/icons/x'
 import { Dialog } from 'radix-ui'
 import { useEffect, useMemo, useRef, useState, type SubmitEvent } from 'react'
-import { Link } from 'react-router-dom'
 
+import { Link } from '@/components/layout/link'
 import { cn } from '@/lib/cn'
 import { CHAT, MOBILE_BREAKPOINT } from '@/lib/constants'
 import { draftOf, forgetDraft } from '@/lib/forms/drafts'

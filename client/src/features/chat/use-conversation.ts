@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useRef, useState } from 'react'
 
-import { messages as texts } from '@/lib/notices/messages'
+import { chatMessages } from '@/lib/notices/chat-messages'
 import { notify } from '@/lib/notices/notify'
 import { hasActiveContent, hasControlCharacters } from '@shared/text'
 
@@ -59,7 +59,7 @@ export function useConversation(welcome: string | undefined) {
       const text = input.trim()
       if (text === '' || isPending.current) return false
       if (!isSafe(text)) {
-        notify.error(texts.chat.invalidInput)
+        notify.error(chatMessages.invalidInput)
         return false
       }
       setState((now) => ({ ...now, messages: append(now, 'user', text) }))

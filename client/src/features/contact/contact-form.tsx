@@ -3,20 +3,12 @@ import type { FieldErrors, UseFormRegisterReturn } from 'react-hook-form'
 import { Button } from '@/components/ui/button'
 import { TextareaField, TextField } from '@/components/ui/field'
 import { CONTACT } from '@/lib/constants'
-import { regenerateCsrfToken } from '@/lib/forms/csrf-token'
-import { messages } from '@/lib/notices/messages'
 import { notify } from '@/lib/notices/notify'
-import { localLimiter, minutesLeft } from '@/lib/forms/rate-limit'
-import { recordId, submitRecord } from '@/lib/forms/submit'
 import { useLateForm } from '@/lib/forms/use-late-form'
 import { useLimitedInput } from '@/lib/forms/use-limited-input'
 
 import { copy } from './copy'
 import { EMPTY, LABELS, REQUIRED, type ContactField, type ContactValues } from './fields'
-
-const limiter = localLimiter('contact_submissions', CONTACT.rateLimit)
-
-const rules = async () => (await import('./schema')).contactSchema
 
 function complain(errors: FieldErrors<ContactValues>) {
   const texts = Object.values(errors).flatMap(({ message }) => message ?? [])
@@ -24,41 +16,10 @@ function complain(errors: FieldErrors<ContactValues>) {
   else if (texts[0]) notify.error(texts[0])
 }
 
-async function send({ name, company, email, message }: ContactValues) {
-  await submitRecord('contact_submission', {
-    id: recordId(),
-    name: name.trim(),
-    company: company.trim(),
-    email: email.trim().toLowerCase(),
-    message: message.trim() || null,
-  })
-}
-
-function reportFailure(error: unknown) {
-  console.error('The contact request was not accepted:', error)
-  notify.error(messages.contact.failed.title, messages.contact.failed.description)
-}
-
 /** Shows the form with which a club requests a demo. Its input is kept until it has been received. */
 export function ContactForm() {
-  const form = useLateForm({ name: 'contact', empty: EMPTY, rules })
+  const form = useLateForm({ name: 'contact', empty: EMPTY, load: () => import('./submission') })
   const { errors, isSubmitting } = form
-
-  const submit = async (values: ContactValues) => {
-    const wait = limiter.attempt()
-    if (wait > 0) {
-      notify.error(copy.tooMany(minutesLeft(wait)))
-      return
-    }
-    try {
-      await send(values)
-      regenerateCsrfToken()
-      await form.reset()
-      notify.success(messages.contact.succeeded.title, messages.contact.succeeded.description)
-    } catch (error) {
-      reportFailure(error)
-    }
-  }
 
   const field = (name: ContactField) => ({
     ...form.register(name),
@@ -70,7 +31,12 @@ export function ContactForm() {
   return (
     <form
       aria-label={copy.formLabel}
-      {...form.formProps({ onValid: submit, onInvalid: complain })}
+      {...form.formProps({
+        onValid: async (values, { submit }) => {
+          if (await submit(values)) await form.reset()
+        },
+        onInvalid: complain,
+      })}
       className="h-full rounded-lg bg-paper p-5 text-ink sm:p-9"
     >
       <fieldset

@@ -1,7 +1,7 @@
-import { X } from 'lucide-react'
+import X from 'lucide-react/icons/x'
 import { useEffect, useRef } from 'react'
-import { Link } from 'react-router-dom'
 
+import { Link } from '@/components/layout/link'
 import { Button } from '@/components/ui/button'
 import { chooseConsent, resumeConsent, useConsentRequest } from '@/lib/privacy/consent'
 import { COOKIE_BANNER_DELAY_MS } from '@/lib/constants'

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
-import { Link } from 'react-router-dom'
 
 import { Brand } from '@/components/layout/brand'
+import { Link } from '@/components/layout/link'
 import { SectionLink } from '@/components/layout/section-link'
 import { reopenConsent } from '@/lib/privacy/consent'
 import { useSiteSettings } from '@/lib/content/use-site-settings'

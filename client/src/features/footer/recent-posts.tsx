@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from 'react-router-dom'
 
+import { Link } from '@/components/layout/link'
 import { RECENT_POSTS } from '@/lib/constants'
 import { postTitle } from '@/lib/content/post-title'
 import { getSupabase } from '@/lib/supabase/get-supabase'

@@ -1,4 +1,4 @@
-import { Lock } from 'lucide-react'
+import Lock from 'lucide-react/icons/lock'
 import { useEffect, useState, type SubmitEvent } from 'react'
 import { useNavigate } from 'react-router-dom'
 
@@ -7,7 +7,7 @@ import { Button } from '@/components/ui/button'
 import { Spinner } from '@/components/ui/spinner'
 import { GATE } from '@/lib/constants'
 import { isSiteAuthenticated, markSiteAuthenticated } from '@/lib/session/gate'
-import { messages } from '@/lib/notices/messages'
+import { accountMessages } from '@/lib/notices/account-messages'
 import { notify } from '@/lib/notices/notify'
 import { usePasswordProtection } from '@/lib/content/password-protection'
 
@@ -78,11 +78,11 @@ function PasswordForm({ onPass }: { onPass: () => void }) {
         return
       }
       setPassword('')
-      setError(messages.gate.denied.description)
-      notify.error(messages.gate.denied.title, messages.gate.denied.description)
+      setError(accountMessages.gate.denied.description)
+      notify.error(accountMessages.gate.denied.title, accountMessages.gate.denied.description)
     } catch (failure) {
       console.error('The password could not be checked:', failure)
-      notify.error(messages.gate.failed.title, messages.gate.failed.description)
+      notify.error(accountMessages.gate.failed.title, accountMessages.gate.failed.description)
     } finally {
       setIsBusy(false)
     }

@@ -1,8 +1,9 @@
-import { Menu } from 'lucide-react'
+import Menu from 'lucide-react/icons/menu'
 import { useRef, useState } from 'react'
-import { Link, useLocation } from 'react-router-dom'
+import { useLocation } from 'react-router-dom'
 
 import { Brand } from '@/components/layout/brand'
+import { Link } from '@/components/layout/link'
 import { SectionLink } from '@/components/layout/section-link'
 import { buttonClass } from '@/components/ui/button-class'
 import { cn } from '@/lib/cn'

@@ -1,4 +1,4 @@
-import { ArrowDown } from 'lucide-react'
+import ArrowDown from 'lucide-react/icons/arrow-down'
 import { useState } from 'react'
 
 import { Phone } from '@/components/demo/phone'

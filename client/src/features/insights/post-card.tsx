@@ -1,6 +1,6 @@
-import { ArrowUpRight } from 'lucide-react'
-import { Link } from 'react-router-dom'
+import ArrowUpRight from 'lucide-react/icons/arrow-up-right'
 
+import { Link } from '@/components/layout/link'
 import { ImageWithFallback, PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
 import { postTitle } from '@/lib/content/post-title'
 import { CARD_WIDTHS } from '@/lib/pictures'

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
-import { Link } from 'react-router-dom'
+
+import { Link } from '@/components/layout/link'
 
 /** What a section is called, and the id that links lead to. */
 interface Entry {

@@ -1,4 +1,4 @@
-import { Link } from 'react-router-dom'
+import { Link } from '@/components/layout/link'
 
 import { copy } from './copy'
 

@@ -11,20 +11,6 @@ export const copy = {
   subscribing: 'Subscribing...',
   subscribed: 'Subscribed ✓',
   tooMany: 'Too many attempts. Please wait a few minutes before trying again.',
-  popupTitle: 'Stay Ahead of the Game with Terrace',
-  popupLead: 'One letter a month for people who answer for a club.',
-  benefits: [
-    {
-      title: 'Industry Leading Insights',
-      text: 'What works with supporters, told by those who tried it.',
-    },
-    {
-      title: 'Benchmarking Reports',
-      text: 'How your attention, data and income compare.',
-    },
-  ],
-  decline: 'No, thanks',
-  close: 'Close',
 } as const
 
 /** The messages of the two forms about invalid input. */

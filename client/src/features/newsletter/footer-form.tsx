@@ -8,7 +8,7 @@ import { notify } from '@/lib/notices/notify'
 
 import { ConsentText } from './consent-text'
 import { copy, inputErrors } from './copy'
-import type { Outcome } from './subscribe'
+import type { Outcome } from './submission'
 import { useNewsletterForm } from './use-newsletter-form'
 
 const { newsletter } = messages

@@ -1,4 +1,4 @@
-import { X } from 'lucide-react'
+import X from 'lucide-react/icons/x'
 import { Dialog } from 'radix-ui'
 import { useRef, useState } from 'react'
 
@@ -11,6 +11,7 @@ import { notify } from '@/lib/notices/notify'
 
 import { ConsentText } from './consent-text'
 import { copy, inputErrors } from './copy'
+import { popupCopy } from './popup-copy'
 import { useNewsletterForm } from './use-newsletter-form'
 
 const { newsletterPopup } = messages
@@ -35,21 +36,21 @@ export default function PopupDialog({ onClose }: { onClose: () => void }) {
         >
           <div className="bg-pitch-deep p-6 pr-14 text-chalk sm:p-9 sm:pr-16">
             <Dialog.Title ref={titleRef} tabIndex={-1} className="text-heading">
-              {copy.popupTitle}
+              {popupCopy.title}
             </Dialog.Title>
             <Dialog.Description className="mt-2 text-small text-haze">
-              {copy.popupLead}
+              {popupCopy.lead}
             </Dialog.Description>
           </div>
           <Dialog.Close
-            aria-label={copy.close}
+            aria-label={popupCopy.close}
             className="absolute top-3 right-3 grid size-11 place-items-center rounded-md text-chalk hover:bg-pitch"
           >
             <X aria-hidden className="size-6" />
           </Dialog.Close>
           <div className="p-6 sm:p-9">
             <ul className="grid gap-3 sm:grid-cols-2">
-              {copy.benefits.map(({ title, text }) => (
+              {popupCopy.benefits.map(({ title, text }) => (
                 <li key={title} className="rounded-md border-t-4 border-pitch bg-chalk p-4">
                   <p className="font-display font-semibold">{title}</p>
                   <p className="mt-1 text-small text-stone">{text}</p>
@@ -87,7 +88,7 @@ function PopupForm({ onClose }: { onClose: () => void }) {
         <CheckboxField {...form.fields.consent} label={<ConsentText />} />
         <div className="mt-2 flex flex-wrap-reverse justify-end gap-3">
           <Button variant="ghost" onClick={onClose}>
-            {copy.decline}
+            {popupCopy.decline}
           </Button>
           <Button type="submit">{form.isSubmitting ? copy.subscribing : copy.subscribe}</Button>
         </div>

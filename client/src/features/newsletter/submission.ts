@@ -6,6 +6,8 @@ import { getSupabase } from '@/lib/supabase/get-supabase'
 
 import { lookUpIp } from './ip-lookup'
 
+export { newsletterSchema } from './schema'
+
 export type Outcome = 'subscribed' | 'duplicate' | 'unavailable' | 'failed' | 'offline'
 
 /** Postgres' code for a value that is there already. */

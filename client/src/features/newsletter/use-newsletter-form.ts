@@ -6,7 +6,7 @@ import { useLateForm } from '@/lib/forms/use-late-form'
 import { useLimitedInput } from '@/lib/forms/use-limited-input'
 
 import { copy, inputErrors, type FormTexts } from './copy'
-import { mayAttempt, subscribe, type Outcome } from './subscribe'
+import type { Outcome } from './submission'
 
 const EMPTY = { email: '', consent: false }
 
@@ -23,7 +23,10 @@ export function useNewsletterForm({ name, texts, hasToken, onOutcome }: Options)
   const form = useLateForm({
     name,
     empty: EMPTY,
-    rules: async () => (await import('./schema')).newsletterSchema(texts),
+    load: async () => {
+      const { newsletterSchema, ...code } = await import('./submission')
+      return { ...code, rules: newsletterSchema(texts) }
+    },
   })
   const { errors, isSubmitting, values } = form
 
@@ -55,7 +58,7 @@ export function useNewsletterForm({ name, texts, hasToken, onOutcome }: Options)
       consent: { ...form.register('consent'), error: errors.consent?.message },
     },
     formProps: form.formProps({
-      onValid: async ({ email: address }) => {
+      onValid: async ({ email: address }, { mayAttempt, subscribe }) => {
         if (!mayAttempt()) {
           notify.error(copy.tooMany)
           return

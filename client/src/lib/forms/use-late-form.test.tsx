@@ -15,15 +15,15 @@ const schema = z.object({
 })
 
 interface FormProps {
-  rules?: () => Promise<typeof schema>
+  load?: () => Promise<{ rules: typeof schema }>
   onValid?: (values: typeof EMPTY) => Promise<void>
 }
 
 function Form({
-  rules = () => Promise.resolve(schema),
+  load = () => Promise.resolve({ rules: schema }),
   onValid = () => Promise.resolve(),
 }: FormProps) {
-  const form = useLateForm({ name: 'test', empty: EMPTY, rules })
+  const form = useLateForm({ name: 'test', empty: EMPTY, load })
   return (
     <form {...form.formProps({ onValid, onInvalid: vi.fn() })}>
       <input aria-label="Name" {...form.register('name')} />
@@ -39,10 +39,10 @@ const name = () => screen.getByLabelText<HTMLInputElement>('Name')
 const send = () => screen.getByRole('button', { name: 'Send' })
 
 it('takes over what was typed before its scripts came, in the same fields', async () => {
-  let arrive: (rules: typeof schema) => void = () => {}
+  let arrive: (code: { rules: typeof schema }) => void = () => {}
   const onValid = vi.fn(() => Promise.resolve())
-  const rules = () => new Promise<typeof schema>((resolve) => (arrive = resolve))
-  render(<Form rules={rules} onValid={onValid} />)
+  const load = () => new Promise<{ rules: typeof schema }>((resolve) => (arrive = resolve))
+  render(<Form load={load} onValid={onValid} />)
   const field = name()
   field.focus()
   fireEvent.change(field, { target: { value: 'Ada' } })
@@ -51,22 +51,22 @@ it('takes over what was typed before its scripts came, in the same fields', asyn
   fireEvent.click(send())
   await act(() => vi.advanceTimersByTimeAsync(100))
   expect(onValid).not.toHaveBeenCalled()
-  act(() => arrive(schema))
+  act(() => arrive({ rules: schema }))
   await waitFor(() => expect(onValid).toHaveBeenCalled())
   expect(name()).toBe(field)
   expect(field).toHaveValue('Ada')
   expect(field).toHaveFocus()
-  expect(onValid).toHaveBeenCalledExactlyOnceWith({ name: 'Ada', consent: true })
+  expect(onValid).toHaveBeenCalledExactlyOnceWith({ name: 'Ada', consent: true }, { rules: schema })
 })
 
 it('loads nothing before it is touched', () => {
-  const rules = vi.fn(() => Promise.resolve(schema))
-  render(<Form rules={rules} />)
-  expect(rules).not.toHaveBeenCalled()
+  const load = vi.fn(() => Promise.resolve({ rules: schema }))
+  render(<Form load={load} />)
+  expect(load).not.toHaveBeenCalled()
   name().focus()
   name().blur()
   name().focus()
-  expect(rules).toHaveBeenCalledOnce()
+  expect(load).toHaveBeenCalledOnce()
 })
 
 it('says what is wrong, leads there, and takes it back once it is right', async () => {
@@ -82,8 +82,10 @@ it('says that its scripts cannot be had, and tries again when it is sent again',
   vi.spyOn(console, 'error').mockReturnValue()
   vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
   const onValid = vi.fn(() => Promise.resolve())
-  const rules = vi.fn(() => Promise.resolve(schema)).mockRejectedValueOnce(new Error('offline'))
-  render(<Form rules={rules} onValid={onValid} />)
+  const load = vi
+    .fn(() => Promise.resolve({ rules: schema }))
+    .mockRejectedValueOnce(new Error('offline'))
+  render(<Form load={load} onValid={onValid} />)
   fireEvent.change(name(), { target: { value: 'Ada' } })
   fireEvent.click(send())
   const titles = () => noticeStore.snapshot().map(({ title }) => title)
@@ -94,8 +96,8 @@ it('says that its scripts cannot be had, and tries again when it is sent again',
 })
 
 it('knows what is typed although its scripts cannot be had', () => {
-  const rules = () => Promise.reject(new Error('offline'))
-  render(<Form rules={rules} />)
+  const load = () => Promise.reject(new Error('offline'))
+  render(<Form load={load} />)
   fireEvent.change(name(), { target: { value: 'Ada' } })
   expect(screen.getByRole('status')).toHaveTextContent('Ada')
 })
@@ -112,7 +114,7 @@ it('has what was typed before the page was reloaded', async () => {
     const form = fresh.useLateForm({
       name: 'test',
       empty: EMPTY,
-      rules: () => Promise.resolve(schema),
+      load: () => Promise.resolve({ rules: schema }),
     })
     return (
       <form {...form.formProps({ onValid: () => Promise.resolve(), onInvalid: vi.fn() })}>

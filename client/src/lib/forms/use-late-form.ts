@@ -19,17 +19,23 @@ type Control<Values extends FieldValues> = ReturnType<
   typeof createFormControl<Values, unknown, Values>
 >
 
-interface Options<Values extends FieldValues> {
+/** What a form needs once it is used. */
+interface FormCode<Values extends FieldValues> {
+  /** The rules of its fields. */
+  rules: z.ZodMiniType<Values, Values>
+}
+
+interface Options<Values extends FieldValues, Code extends FormCode<Values>> {
   /** The form's name among all forms of the site, under which what was typed survives a reload. */
   name: string
   /** The values of an empty form. */
   empty: Values
-  /** Loads the rules of the fields, when the form is first touched. */
-  rules: () => Promise<z.ZodMiniType<Values, Values>>
+  /** Loads the form's code, the rules and what sends the values, when it is first touched. */
+  load: () => Promise<Code>
 }
 
-interface Handlers<Values extends FieldValues> {
-  onValid: (values: Values) => Promise<void>
+interface Handlers<Values extends FieldValues, Code extends FormCode<Values>> {
+  onValid: (values: Values, code: Code) => Promise<void>
   onInvalid: (errors: FieldErrors<Values>) => void
 }
 
@@ -57,20 +63,23 @@ function fill(form: HTMLFormElement | null, name: string, value: unknown) {
 }
 
 /** Keeps the control of a form, which is made when `open` is first called. */
-function useLateControl<Values extends FieldValues>({ empty, rules }: Options<Values>) {
+function useLateControl<Values extends FieldValues, Code extends FormCode<Values>>({
+  empty,
+  load,
+}: Options<Values, Code>) {
   const formRef = useRef<HTMLFormElement>(null)
-  const opening = useRef<Promise<Control<Values>>>(undefined)
+  const opening = useRef<ReturnType<typeof make>>(undefined)
   const [control, setControl] = useState<Control<Values>>()
   const [state, setState] = useState<{ errors: FieldErrors<Values>; values: Values }>({
     errors: {},
     values: empty,
   })
 
-  const load = async () => {
-    const [library, schema] = await loadPart(() => Promise.all([import('./form-control'), rules()]))
+  const make = async () => {
+    const [library, code] = await loadPart(() => Promise.all([import('./form-control'), load()]))
     const loaded = library.createFormControl<Values, unknown, Values>({
       defaultValues: empty as DefaultValues<Values>,
-      resolver: library.zodResolver(schema),
+      resolver: library.zodResolver(code.rules),
     })
     loaded.subscribe({
       formState: { errors: true, values: true },
@@ -82,12 +91,12 @@ function useLateControl<Values extends FieldValues>({ empty, rules }: Options<Va
         loaded.setValue(name as Path<Values>, value as PathValue<Values, Path<Values>>)
       setControl(loaded)
     })
-    return loaded
+    return { control: loaded, code }
   }
 
   /** Loads the code behind the fields, once; again if that failed. */
   const open = () => {
-    opening.current ??= load().catch((error: unknown) => {
+    opening.current ??= make().catch((error: unknown) => {
       opening.current = undefined
       throw error
     })
@@ -126,25 +135,27 @@ function useDraft<Values extends FieldValues>(
 }
 
 /**
- * Returns a form whose fields are on the page from the start. Its scripts, react-hook-form and the rules, load when it is
- * first touched, and take over the same fields with what was typed by then.
+ * Returns a form whose fields are on the page from the start. Its scripts, react-hook-form and the form's own
+ * code, load when it is first touched, and take over the same fields with what was typed by then.
  */
-export function useLateForm<Values extends FieldValues>(options: Options<Values>) {
+export function useLateForm<Values extends FieldValues, Code extends FormCode<Values>>(
+  options: Options<Values, Code>,
+) {
   const { formRef, control, state, open, note, setValue } = useLateControl(options)
   useDraft<Values>(options.name, setValue)
   const isBusy = useRef(false)
   const [isSubmitting, setIsSubmitting] = useState(false)
 
-  const submit = async ({ onValid, onInvalid }: Handlers<Values>) => {
+  const submit = async ({ onValid, onInvalid }: Handlers<Values, Code>) => {
     if (isBusy.current) return
     isBusy.current = true
     try {
-      const { handleSubmit } = await open()
+      const { control: opened, code } = await open()
       const send = (values: Values) => {
         setIsSubmitting(true)
-        return onValid(values)
+        return onValid(values, code)
       }
-      await handleSubmit(send, onInvalid)()
+      await opened.handleSubmit(send, onInvalid)()
     } catch (error) {
       if (!(error instanceof LoadError)) throw error
       await recover(error)
@@ -160,9 +171,9 @@ export function useLateForm<Values extends FieldValues>(options: Options<Values>
     register: (name: Path<Values>): Partial<UseFormRegisterReturn> =>
       control ? control.register(name) : { name },
     setValue,
-    reset: async () => (await open()).reset(),
+    reset: async () => (await open()).control.reset(),
     /** Properties of the `<form>`. */
-    formProps: (handlers: Handlers<Values>) => ({
+    formProps: (handlers: Handlers<Values, Code>) => ({
       ref: formRef,
       noValidate: true,
       'data-draft': options.name,

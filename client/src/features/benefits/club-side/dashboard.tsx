@@ -1,4 +1,4 @@
-import { Download } from 'lucide-react'
+import Download from 'lucide-react/icons/download'
 import { useState } from 'react'
 
 import { ChoiceGroup } from '@/components/ui/choice-group'

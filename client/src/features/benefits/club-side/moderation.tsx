@@ -1,4 +1,7 @@
-import { BadgeCheck, Check, ShieldX, UserRound } from 'lucide-react'
+import BadgeCheck from 'lucide-react/icons/badge-check'
+import Check from 'lucide-react/icons/check'
+import ShieldX from 'lucide-react/icons/shield-x'
+import UserRound from 'lucide-react/icons/user-round'
 
 import { Vignette } from '@/components/vignette/vignette'
 import { cn } from '@/lib/cn'

@@ -1,4 +1,4 @@
-import { Nfc } from 'lucide-react'
+import Nfc from 'lucide-react/icons/nfc'
 
 import { Crest } from '@/components/vignette/crest'
 import { Vignette } from '@/components/vignette/vignette'

@@ -1,4 +1,4 @@
-import { Check } from 'lucide-react'
+import Check from 'lucide-react/icons/check'
 
 import { Vignette } from '@/components/vignette/vignette'
 import { formatNumber } from '@/lib/numbers'
