@@ -48,23 +48,28 @@ export function ContentEngine() {
   )
 }
 
+/** Returns the path of bars at `minutes` of the match clock. */
+function bars(minutes: number[], width: number, boxOf: (minute: number) => [number, number]) {
+  return minutes
+    .map((minute) => {
+      const [top, height] = boxOf(minute)
+      return `M${(minute * 9.8).toFixed(1)} ${top}h${width}v${height}h-${width}z`
+    })
+    .join('')
+}
+
+const OTHERS = Array.from({ length: MINUTES + 1 }, (_, minute) => minute).filter(
+  (minute) => !MOMENTS.includes(minute),
+)
+const PLAIN_BARS = bars(OTHERS, 3, (minute) => (minute % 15 === 0 ? [34, 50] : [50, 34]))
+const LIT_BARS = bars(MOMENTS, 8, () => [0, 84])
+
 /** Shows a match as a bar of minutes; the moments worth a clip are lit. */
 function MatchClock() {
   return (
     <svg role="img" aria-label={copy.timelineLabel} viewBox="0 0 900 110" className="w-full">
-      {Array.from({ length: MINUTES + 1 }, (_, minute) => {
-        const isMoment = MOMENTS.includes(minute)
-        return (
-          <rect
-            key={minute}
-            x={minute * 9.8}
-            y={isMoment ? 0 : minute % 15 === 0 ? 34 : 50}
-            width={isMoment ? 8 : 3}
-            height={isMoment ? 84 : minute % 15 === 0 ? 50 : 34}
-            className={isMoment ? 'fill-floodlight' : 'fill-chalk/40'}
-          />
-        )
-      })}
+      <path d={PLAIN_BARS} className="fill-chalk/40" />
+      <path d={LIT_BARS} className="fill-floodlight" />
     </svg>
   )
 }

@@ -30,6 +30,26 @@ it('lays out one element per frame, in their order', () => {
   expect(waiting(all)).toEqual([false, false, false])
 })
 
+it('lays out an element before those in it', () => {
+  let next: () => void = () => undefined
+  vi.stubGlobal('requestAnimationFrame', (callback: () => void) => {
+    next = callback
+    return 1
+  })
+  const all = elements(3)
+  const [outer, inner, other] = all
+  if (!outer || !inner || !other) throw new Error('there are three')
+  outer.append(inner)
+  // In the order in which React attaches refs.
+  for (const element of [inner, outer, other]) layOutLater(element)
+  next()
+  expect(waiting(all)).toEqual([false, true, true])
+  next()
+  expect(waiting(all)).toEqual([false, false, true])
+  next()
+  expect(waiting(all)).toEqual([false, false, false])
+})
+
 it('lays out the rest at once on request, but no removed element', () => {
   vi.stubGlobal('requestAnimationFrame', () => 1)
   const all = elements(3)

@@ -7,8 +7,13 @@ function layOut(element: HTMLElement) {
   element.removeAttribute('data-layout')
 }
 
+function isInWaiting(element: HTMLElement) {
+  return Boolean(element.parentElement?.closest('[data-layout]'))
+}
+
 function layOutNext() {
   for (const element of waiting) {
+    if (isInWaiting(element)) continue
     layOut(element)
     break
   }
@@ -18,9 +23,11 @@ function layOutNext() {
 /**
  * Returns the `ref` of an element with `data-layout="later"`, which is not laid out with the page that it comes with
  * unless it is on the screen. All of it is in the document; the browser computes the styles and positions of one such
- * element per frame, since those of a whole page in one go would keep slow phones from answering to taps.
+ * element per frame, since those of a whole page in one go would keep slow phones from answering to taps. A large element
+ * can have such elements in it, which come after it.
  */
-export function layOutLater(element: HTMLElement) {
+export function layOutLater(element: HTMLElement | null) {
+  if (!element) return
   waiting.add(element)
   if (frame === 0) frame = requestAnimationFrame(layOutNext)
   return () => void waiting.delete(element)

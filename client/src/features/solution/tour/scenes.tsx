@@ -53,17 +53,22 @@ export function TrainingScene() {
   )
 }
 
-const LOOKS = ['fill-(--club-bright)', 'fill-chalk/25', 'fill-(--club-soft)', 'fill-chalk/15']
+const LOOKS = [
+  'stroke-(--club-bright)',
+  'stroke-chalk/25',
+  'stroke-(--club-soft)',
+  'stroke-chalk/15',
+]
 
-/** Fans of the stand, in five rows that stand in each other's gaps; their colours look random. */
-const FANS = Array.from({ length: 35 }, (_, fan) => {
-  const row = Math.floor(fan / 7)
-  const seat = fan % 7
-  return {
-    x: seat * 8 + (row % 2 ? 6 : 2),
-    y: row * 9.6 + 4,
-    look: LOOKS[((seat * seat + row * 3 + seat * row * 5) % 7) % 4],
-  }
+/** Fans of the stand, as a path of dots for each look: five rows in each other's gaps; their colours look random. */
+const FANS = LOOKS.map((look, index) => {
+  const path = Array.from({ length: 35 }, (_, fan) => {
+    const row = Math.floor(fan / 7)
+    const seat = fan % 7
+    const isOfLook = ((seat * seat + row * 3 + seat * row * 5) % 7) % 4 === index
+    return isOfLook ? `M${seat * 8 + (row % 2 ? 6 : 2)} ${row * 9.6 + 4}h0` : ''
+  }).join('')
+  return { look, path }
 })
 
 /** A goal at the stadium: the ball in the top corner, the goalkeeper in the air. */
@@ -73,8 +78,8 @@ export function GoalScene() {
     <Scene>
       <defs>
         <pattern id={`${id}crowd`} width={56} height={48} patternUnits="userSpaceOnUse">
-          {FANS.map(({ x, y, look }) => (
-            <circle key={`${x} ${y}`} cx={x} cy={y} r={3.4} className={look} />
+          {FANS.map(({ look, path }) => (
+            <path key={look} d={path} strokeWidth={6.8} strokeLinecap="round" className={look} />
           ))}
         </pattern>
         <pattern id={`${id}net`} width={9} height={9} patternUnits="userSpaceOnUse">

@@ -2,6 +2,7 @@ import { useState } from 'react'
 
 import { Reveal } from '@/components/layout/reveal'
 import { SwipeRow } from '@/components/layout/swipe-row'
+import { layOutLater } from '@/lib/loading/later-layout'
 
 import type { Club } from './club'
 import { copy } from './copy'
@@ -24,7 +25,7 @@ export function Tour() {
   const balance = copy.balance + (isVoted ? copy.poll.reward : 0)
 
   return (
-    <div className="mt-10 md:mt-14 lg:mt-32">
+    <div ref={layOutLater} data-layout="later" className="mt-10 md:mt-14 lg:mt-32">
       <Reveal className="container-page grid gap-x-16 gap-y-4 lg:grid-cols-[minmax(0,7fr)_minmax(0,4fr)] lg:items-end">
         <h3 className="text-title">{copy.title}</h3>
         <p className="text-lead text-chalk/90">{copy.lead}</p>
