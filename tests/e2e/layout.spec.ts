@@ -65,6 +65,20 @@ test.describe('on a phone', () => {
     await expect(questions.nth(8).getByRole('button')).toBeFocused()
   })
 
+  test('a question that is not shown yet is shown once it is found', async ({ page, server }) => {
+    await settle(page)
+    await open(page, server.access.url)
+    await lists(page)
+    const last = page.locator('#faq h3').last()
+    await expect(last).toBeHidden()
+    // The browser shows the target of a link in the same way as what find-in-page finds.
+    await last.locator('button').evaluate(({ id }) => window.location.assign(`#${id}`))
+    await expect(last).toBeVisible()
+    await expect(page.locator('#faq h3').filter({ visible: true })).toHaveCount(
+      await page.locator('#faq h3').count(),
+    )
+  })
+
   test('the cookie banner leaves the first screen’s button free', async ({ page, server }) => {
     await open(page, server.access.url)
     const banner = page.getByRole('region', { name: 'Cookie Policy' })

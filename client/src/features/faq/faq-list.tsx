@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 
 import { Accordion } from '@/components/ui/accordion'
@@ -16,14 +16,39 @@ interface FaqListProps {
 /** How many questions phones show at first. */
 const FIRST = 8
 
+/** The look of questions that phones do not show yet. They have the attribute `hidden`, which wider screens ignore. */
+const LATER = 'max-md:border-0 md:block md:[content-visibility:visible]'
+
+/**
+ * Hides the questions after the first ones from phones, so that find-in-page and links to a text still find them; what is
+ * found is shown. React has no such attribute.
+ */
+function hideUntilFound(list: HTMLElement, onFound: () => void) {
+  const questions = [...list.querySelectorAll(`:scope > div > :nth-child(n + ${FIRST + 1})`)]
+  for (const question of questions) {
+    question.setAttribute('hidden', 'until-found')
+    question.addEventListener('beforematch', onFound)
+  }
+  return () => {
+    for (const question of questions) {
+      question.removeAttribute('hidden')
+      question.removeEventListener('beforematch', onFound)
+    }
+  }
+}
+
 /**
  * Questions that open one at a time; the labels below an answer choose their topic. Phones show the first ones, and the
- * others after a tap; all of them are in the document.
+ * others after a tap or once they are found; all of them are in the document.
  */
 export function FaqList({ faqs, onLabelClick }: FaqListProps) {
   const [isWhole, setIsWhole] = useState(false)
   const listRef = useRef<HTMLDivElement>(null)
   const hasMore = !isWhole && faqs.length > FIRST
+
+  useLayoutEffect(() => {
+    if (hasMore && listRef.current) return hideUntilFound(listRef.current, () => setIsWhole(true))
+  }, [hasMore, faqs])
 
   const showAll = () => {
     flushSync(() => setIsWhole(true))
@@ -54,7 +79,7 @@ function Questions({ faqs, onLabelClick, isWhole }: QuestionsProps) {
         id: faq.id,
         title: faq.question,
         content: <Answer {...faq} onLabelClick={onLabelClick} />,
-        className: cn(!isWhole && index >= FIRST && 'max-md:hidden'),
+        className: cn(!isWhole && index >= FIRST && LATER),
       }))}
     />
   )
