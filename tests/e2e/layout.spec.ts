@@ -71,6 +71,7 @@ test.describe('on a phone', () => {
     await lists(page)
     const last = page.locator('#faq h3').last()
     await expect(last).toBeHidden()
+    await page.waitForLoadState('networkidle')
     // The browser shows the target of a link in the same way as what find-in-page finds.
     await last.locator('button').evaluate(({ id }) => window.location.assign(`#${id}`))
     await expect(last).toBeVisible()
