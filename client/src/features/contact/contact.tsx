@@ -54,17 +54,17 @@ function Ways() {
       {ways.map(({ label, text, href }) => (
         <div
           key={label}
-          className="grid grid-cols-[5.5rem_1fr] items-baseline gap-x-4 border-t border-chalk/40 py-2 last:border-b sm:grid-cols-[7rem_1fr] sm:gap-x-8 sm:py-4"
+          className="grid grid-cols-[5.5rem_1fr] items-baseline gap-x-3 border-t border-chalk/40 py-2 last:border-b sm:grid-cols-[7rem_1fr] sm:gap-x-8 sm:py-4"
         >
           <dt className="text-small font-semibold text-chalk/90">{label}</dt>
           <dd>
             <a
               href={href}
               {...(href.startsWith('http') && { target: '_blank', rel: 'noopener noreferrer' })}
-              className="inline-flex min-h-8 items-center gap-1.5 font-display text-subheading font-semibold wrap-anywhere hover:text-floodlight sm:gap-2.5"
+              className="inline-flex min-h-8 items-center gap-1 font-display text-subheading font-semibold wrap-anywhere hover:text-floodlight max-sm:text-body sm:gap-2.5"
             >
               {text}
-              <ArrowUpRight aria-hidden className="size-5 shrink-0" />
+              <ArrowUpRight aria-hidden className="size-5 shrink-0 max-sm:size-4" />
             </a>
           </dd>
         </div>

@@ -47,7 +47,10 @@ export function Dashboard() {
             />
           </div>
         </div>
-        <dl aria-live="polite" className="flex justify-between gap-3 sm:grid sm:grid-cols-3">
+        <dl
+          aria-live="polite"
+          className="flex items-end justify-between gap-3 sm:grid sm:grid-cols-3"
+        >
           {figures.map(({ term, value }) => (
             <div key={term}>
               <dt className="text-label text-stone">{term}</dt>
