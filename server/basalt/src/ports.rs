@@ -39,13 +39,21 @@ pub(crate) async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, Error
     loop {
         match take_or_bind(SocketAddr::new(host, candidate)) {
             Ok(listener) => return Ok(listener),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && candidate - port + 1 < TRIES => {
-                candidate = candidate.checked_add(1).ok_or_else(|| none_free(port))?;
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse
+                    && candidate.checked_add(1).is_some_and(|next| is_tried(port, next)) =>
+            {
+                candidate += 1;
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(none_free(port)),
             Err(error) => return Err(Error::io(format!("listen on {host}:{candidate}"))(error)),
         }
     }
+}
+
+/// Reports whether [`listen`] may take `port` in place of the port `wanted`.
+pub(crate) fn is_tried(wanted: u16, port: u16) -> bool {
+    port.checked_sub(wanted).is_some_and(|distance| distance < TRIES)
 }
 
 /// Listens on `address`, with the socket that this process was started with, if there is one for it.

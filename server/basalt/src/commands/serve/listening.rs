@@ -39,7 +39,8 @@ impl<'i> Start<'i> {
         let (at, reloads) = (Instant::now(), Reloads::listen()?);
         let (host, wanted) = (settings.server.host, settings.server.port);
         // The version before this one has passed its port on, whichever that was.
-        let inherited = ports::first_inherited(host).filter(|_| wanted == 0);
+        let inherited = ports::first_inherited(host)
+            .filter(|address| wanted == 0 || ports::is_tried(wanted, address.port()));
         let port = inherited.map_or(wanted, |address| address.port());
         let public = Connections::new(ports::listen(host, port).await?)?;
         let api_url = settings.server.api_url(public.address().port());
