@@ -31,7 +31,7 @@ pub use catalog::Backup;
 pub use create::Running;
 pub use error::Error;
 pub use key::Unlock;
-pub use metrics::Metrics;
+pub use metrics::{BackupState, Metrics};
 pub use moment::Moment;
 pub use objects::{Objects, Pieces};
 pub use program::Program;

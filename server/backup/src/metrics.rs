@@ -1,6 +1,7 @@
 //! Statistics of backups.
 
-use std::sync::atomic::AtomicI64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -24,12 +25,37 @@ pub struct Metrics {
     pub(crate) late: Gauge<i64, AtomicI64>,
     pub(crate) objects: Counter,
     pub(crate) failures: Family<Part, Counter>,
+    /// Whether the last attempt to make or verify a backup failed.
+    pub(crate) has_failed: Arc<AtomicBool>,
+}
+
+/// How backups are, for what watches the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackupState {
+    /// Whether what was written longer ago than `basalt.backup.max_loss` may be only on this machine.
+    pub is_late: bool,
+    /// Whether the last verification found something wrong.
+    pub is_damaged: bool,
+    /// Whether the last attempt to make or verify a backup failed.
+    pub has_failed: bool,
+    /// When the last backup ended, in seconds since 1970; `None` if this server knows of none.
+    pub last: Option<i64>,
 }
 
 impl Metrics {
     /// Notes that nothing is backed up any more.
     pub fn give_up(&self) {
         self.late.set(1);
+    }
+
+    /// Returns how backups are.
+    pub fn state(&self) -> BackupState {
+        BackupState {
+            is_late: self.late.get() != 0,
+            is_damaged: self.damaged.get() != 0,
+            has_failed: self.has_failed.load(Ordering::Relaxed),
+            last: Some(self.last_backup.get()).filter(|seconds| *seconds > 0),
+        }
     }
 
     /// Adds the metrics to `registry`.

@@ -73,24 +73,17 @@ settings::settings! {
 }
 
 fn schedule(text: String) -> Result<String, &'static str> {
-    match text == "off" || time_of_day(&text).is_some() {
+    match text == "off" || settings::time_of_day(&text).is_some() {
         true => Ok(text),
         false => Err("a time of day such as 03:00, or off"),
     }
 }
 
-/// Returns the time of day that `text` is.
-fn time_of_day(text: &str) -> Option<Time> {
-    let (hour, minute) = text.split_once(':')?;
-    let is_number = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number(hour) && is_number(minute)).then_some(())?;
-    Time::from_hms(hour.parse().ok()?, minute.parse().ok()?, 0).ok()
-}
-
 impl Settings {
     /// Returns the time of day of backups; `None` if they are made by command only.
-    pub(crate) fn time(&self) -> Option<Time> {
-        time_of_day(&self.schedule)
+    pub fn time(&self) -> Option<Time> {
+        let (hour, minute) = settings::time_of_day(&self.schedule)?;
+        Time::from_hms(hour, minute, 0).ok()
     }
 
     /// Returns the passphrase, if there is one.

@@ -3,10 +3,11 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use embedded::Options;
-use postgres::{Database, DetachedClient};
+use postgres::{Database, DetachedClient, lead};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -129,7 +130,7 @@ impl Task {
         let mut leader: Option<DetachedClient> = None;
         while stop.run_until_cancelled(sleep(pause)).await.is_some() {
             if leader.as_ref().is_none_or(|client| client.is_closed()) {
-                leader = lead(&self.running.database).await;
+                leader = lead(&self.running.database, LEADER).await;
             }
             if leader.is_some() && stop.run_until_cancelled(self.round()).await.is_none() {
                 break;
@@ -267,6 +268,7 @@ impl Task {
         if let Some(job) = self.job.take_if(|job| job.is_finished()) {
             match job.await.unwrap_or_else(|error| Err(Error::Io(error.to_string()))) {
                 Ok(backups) => {
+                    self.metrics.has_failed.store(false, Ordering::Relaxed);
                     self.known = backups;
                     self.next_job = Instant::now() + LIST_PERIOD;
                 }
@@ -278,6 +280,7 @@ impl Task {
                     self.next_job = Instant::now() + pause;
                     self.retries = true;
                     self.metrics.failures.get_or_create(&Part { part: "backup" }).inc();
+                    self.metrics.has_failed.store(true, Ordering::Relaxed);
                     let seconds = pause.as_secs();
                     tracing::error!(%error, "a backup could not be made or verified; it is tried again in {seconds} s");
                 }
@@ -413,14 +416,6 @@ fn to_verify(backups: &[Backup], days: u32) -> Option<&Backup> {
         at.is_some_and(|at| Moment::now().seconds_after(at) < i64::from(days) * 24 * 3600)
     };
     (!backups.iter().any(is_recent)).then_some(last)
-}
-
-/// Takes the lead among the servers of `database`; `None` if another one has it or the database cannot be asked.
-async fn lead(database: &Database) -> Option<DetachedClient> {
-    let client = database.client().await.ok()?;
-    let row = client.query_one("select pg_catalog.pg_try_advisory_lock($1)", &[&LEADER]).await.ok()?;
-    // The lock ends with the connection, which must not return to the pool.
-    row.get::<_, bool>(0).then(|| client.detach())
 }
 
 /// Returns how many changes of objects Postgres has counted.

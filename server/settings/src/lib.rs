@@ -25,4 +25,4 @@ pub use reader::{Reader, unknown};
 pub use reference::{reference, reference_of};
 pub use secret::Secret;
 pub use table::{RawValue, Setting, Table, changed_names, read, set, text_values};
-pub use value::{Bytes, Value};
+pub use value::{Bytes, Value, time_of_day};

@@ -265,6 +265,16 @@ impl Value for Duration {
     }
 }
 
+/// Returns the hour and the minute of a time of day such as `06:30`; `None` if `text` is none.
+pub fn time_of_day(text: &str) -> Option<(u8, u8)> {
+    let (hour, minute) = text.split_once(':')?;
+    let number = |part: &str, end: u8| -> Option<u8> {
+        let is_number = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| part.parse().ok()).flatten().filter(|number| *number < end)
+    };
+    Some((number(hour, 24)?, number(minute, 60)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
