@@ -6,5 +6,6 @@ pub(crate) mod inbox;
 pub(crate) mod mail;
 pub(crate) mod messages;
 pub(crate) mod metrics;
+pub(crate) mod operator;
 pub(crate) mod outbox;
 pub(crate) mod sms;

@@ -27,8 +27,9 @@ use std::path::PathBuf;
 use poem::{Endpoint, Response};
 
 pub use crate::settings::*;
+pub use delivery::operator::OperatorMailer;
 pub use error::InvalidSettings;
-pub use flows::handles::{Handles, settings_that_need_a_restart};
+pub use flows::handles::{Handles, MailState, settings_that_need_a_restart};
 pub use providers::third_party::ThirdParties;
 
 pub(crate) use error::{Code, Error};

@@ -18,6 +18,7 @@ mod schedule;
 mod session;
 mod settings;
 mod socket;
+mod state;
 mod trace;
 mod verify;
 mod watch;
@@ -43,6 +44,7 @@ pub use settings::{
     DeployedFunction, Deployment, Function, KNOWN_KEYS, Limits, Secrets, Settings, is_name,
     settings_that_need_a_restart,
 };
+pub use state::FunctionState;
 
 use error::Error;
 use relay::{IncomingCall, Origin};
@@ -133,6 +135,11 @@ impl Functions {
     /// Adds the service's metrics to `registry`.
     pub fn register(&self, registry: &mut prometheus_client::registry::Registry) {
         registration::register(&self.0, registry);
+    }
+
+    /// Returns how the functions are that have been called since they were changed last.
+    pub fn states(&self) -> Vec<FunctionState> {
+        state::states(&self.0)
     }
 
     /// Ends all processes. Those with background work get a short time to finish it.

@@ -31,6 +31,12 @@ impl Metrics {
         self.starts.get_or_create(&start_labels(function, has_succeeded)).inc();
     }
 
+    /// Returns how many processes of `function` have ended by an error, or because of a limit.
+    pub(crate) fn failures(&self, function: &str) -> u64 {
+        let failures = End::ALL.iter().filter(|end| **end != End::Retired);
+        failures.map(|end| self.ends.get_or_create(&end_labels(function, *end)).get()).sum()
+    }
+
     /// Counts the end of a process.
     pub(crate) fn count_end(&self, function: &str, end: End) {
         self.ends.get_or_create(&end_labels(function, end)).inc();

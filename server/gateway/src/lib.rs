@@ -15,6 +15,7 @@ mod local;
 mod metrics;
 mod nodes;
 mod origin;
+mod problems;
 mod process;
 mod public_address;
 mod response;
@@ -39,8 +40,10 @@ pub use health::health;
 pub use html::escape_html;
 pub use layers::{BodyMemory, HeldConnection, Layered, RequestId, preflight};
 pub use local::RemoteRequest;
+pub use metrics::RequestCount;
 pub use nodes::{Nodes, number_of};
 pub use origin::{is_host, origin};
+pub use problems::{Question, problems};
 pub use public_address::{PublicAddress, requested_host};
 pub use settings::{Settings, settings_that_need_a_restart};
 pub use slow::slow_statements;
@@ -230,6 +233,11 @@ impl Gateway {
     /// Calls `add` to register metrics of a service, in addition to those of the gateway.
     pub fn register(&self, add: impl FnOnce(&mut prometheus_client::registry::Registry)) {
         self.handles.metrics.register(add);
+    }
+
+    /// Returns what each service has answered since the start.
+    pub fn request_counts(&self) -> Vec<RequestCount> {
+        self.handles.metrics.counts()
     }
 
     /// Returns all metrics in the text format that Prometheus scrapes (OpenMetrics 1.0). Mount it on a port that the

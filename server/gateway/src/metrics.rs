@@ -38,6 +38,7 @@ struct Inner {
     registry: Mutex<Registry>,
     requests: Family<Labels<3>, Counter>,
     durations: Family<Labels<1>, Histogram, fn() -> Histogram>,
+    limited: Family<Labels<1>, Counter>,
     services: Mutex<HashMap<&'static str, Arc<ServiceMetrics>>>,
 }
 
@@ -45,6 +46,7 @@ impl Default for Metrics {
     fn default() -> Self {
         let requests = Family::default();
         let durations = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        let limited = Family::default();
         let mut registry = Registry::default();
         registry.register_collector(process::collector());
         let own = registry.sub_registry_with_prefix(PREFIX);
@@ -52,12 +54,17 @@ impl Default for Metrics {
         own.register("build", "The program", version);
         own.register("http_requests", "Requests that got a response", requests.clone());
         own.register(
+            "http_requests_limited",
+            "Requests that were refused with 429, because of a limit of their rate",
+            limited.clone(),
+        );
+        own.register(
             "http_request_duration_seconds",
             "Time from the end of a request's head to the beginning of its response",
             durations.clone(),
         );
         let (registry, services) = (Mutex::new(registry), Mutex::default());
-        Self(Arc::new(Inner { registry, requests, durations, services }))
+        Self(Arc::new(Inner { registry, requests, durations, limited, services }))
     }
 }
 
@@ -88,10 +95,27 @@ impl Metrics {
                 metrics: self.clone(),
                 requests: Default::default(),
                 duration: self.0.durations.get_or_create_owned(&[("service", service)]),
+                limited: self.0.limited.get_or_create_owned(&[("service", service)]),
             })
         };
         Arc::clone(services.entry(service).or_insert_with(new))
     }
+
+    /// Returns what each service has answered.
+    pub(crate) fn counts(&self) -> Vec<RequestCount> {
+        self.0.services.lock().values().map(|service| service.count()).collect()
+    }
+}
+
+/// What a service has answered since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestCount {
+    /// Its name in logs and metrics.
+    pub service: &'static str,
+    /// All requests.
+    pub all: u64,
+    /// Those that were refused with 429.
+    pub limited: u64,
 }
 
 /// The metrics of one service.
@@ -100,6 +124,7 @@ pub(crate) struct ServiceMetrics {
     metrics: Metrics,
     requests: [[OnceLock<Counter>; CLASSES.len()]; METHODS.len()],
     duration: Histogram,
+    limited: Counter,
 }
 
 impl ServiceMetrics {
@@ -114,6 +139,15 @@ impl ServiceMetrics {
         });
         counter.inc();
         self.duration.observe(took.as_secs_f64());
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            self.limited.inc();
+        }
+    }
+
+    fn count(&self) -> RequestCount {
+        let counters = self.requests.iter().flatten().filter_map(OnceLock::get);
+        let all = counters.map(Counter::get).sum();
+        RequestCount { service: self.service, all, limited: self.limited.get() }
     }
 }
 

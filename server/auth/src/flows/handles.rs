@@ -42,6 +42,17 @@ pub struct Handles {
     last_verifier: Arc<Mutex<Option<LastVerifier>>>,
 }
 
+/// How mails are, for what watches the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MailState {
+    /// How many have failed since the last one that went out.
+    pub failed: u64,
+    /// How many are being sent or wait for it.
+    pub pending: usize,
+    /// How many may be.
+    pub most_pending: usize,
+}
+
 /// The verifier of the newest service, with its cache, and the algorithms that it accepts.
 struct LastVerifier {
     methods: Vec<String>,
@@ -91,6 +102,15 @@ impl Handles {
             let help = "Mails that the mail server is being given, or that wait for it";
             write("mails_pending", help, queue.pending())
         }));
+    }
+
+    /// Returns how mails are.
+    pub fn mail_state(&self) -> MailState {
+        MailState {
+            failed: self.delivery_metrics.failed_mails_in_a_row(),
+            pending: self.mail_queue.pending(),
+            most_pending: MailQueue::most_pending(),
+        }
     }
 
     /// Returns a verifier of access tokens that accepts the algorithms `methods`: the last one, if it accepts the same.

@@ -45,6 +45,8 @@ pub(crate) struct Slot {
     imported: Mutex<BTreeSet<PathBuf>>,
     /// Counts the starts that failed.
     failed_starts: AtomicU64,
+    /// Counts those since the last one that did not fail.
+    failed_in_a_row: AtomicU64,
     /// Why the last one failed.
     last_failure: Mutex<Option<NotBooted>>,
 }
@@ -101,6 +103,7 @@ impl Slot {
             version: AtomicU64::new(0),
             imported: Mutex::default(),
             failed_starts: AtomicU64::new(0),
+            failed_in_a_row: AtomicU64::new(0),
             last_failure: Mutex::default(),
         })
     }
@@ -298,13 +301,22 @@ impl Slot {
             self.backoff.lock().record_failure(Progress::Started, Instant::now());
             *self.last_failure.lock() = Some(failure);
             self.failed_starts.fetch_add(1, Ordering::AcqRel);
+            self.failed_in_a_row.fetch_add(1, Ordering::Relaxed);
             Error::Boot(self.backoff.lock().wait(Instant::now()))
         })?;
         tracing::info!(target: "function", function = name, milliseconds = begun.elapsed().as_millis() as u64, "started");
         self.host.metrics.count_start(name, true);
+        self.failed_in_a_row.store(0, Ordering::Relaxed);
         let (worker, ending) = Worker::new(&folder, settings.limits.clone(), &booted.child);
         self.watch(Arc::new(worker), booted, ending, version);
         Ok(())
+    }
+
+    /// Returns how many starts have failed since the last one that did not, and why the last one failed.
+    pub(crate) fn failed_in_a_row(&self) -> (u64, String) {
+        let failure = self.last_failure.lock();
+        let reason = failure.as_ref().map(|failure| failure.reason.clone()).unwrap_or_default();
+        (self.failed_in_a_row.load(Ordering::Relaxed), reason)
     }
 
     /// Takes the reason of the last start that failed.

@@ -54,6 +54,11 @@ impl MailQueue {
     pub(crate) fn pending(&self) -> usize {
         self.0.held() + self.0.waiting()
     }
+
+    /// Returns how many mails may be.
+    pub(crate) const fn most_pending() -> usize {
+        CONNECTIONS + QUEUE_LENGTH
+    }
 }
 
 impl Smtp {
