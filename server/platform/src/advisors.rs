@@ -5,7 +5,7 @@
 
 mod auth;
 
-use postgres::{Database, Transaction, text};
+use postgres::{Database, Row, Transaction, text};
 use serde_json::Value;
 
 use crate::managed::{Section, ServiceConfig};
@@ -24,6 +24,9 @@ const PARTS: [(&str, &str); 3] = [
     ("not_platform_schemas", include_str!("advisors/lints/_not_platform_schemas.sql")),
     ("not_of_extension", include_str!("advisors/lints/_not_of_extension.sql")),
 ];
+
+/// The lints about what strangers can read.
+const OPEN: [&str; 2] = ["0002_auth_users_exposed", "0013_rls_disabled_in_public"];
 
 /// The lint that is only for projects with anonymous sign-ins.
 const ANONYMOUS: &str = "0012_auth_allow_anonymous_sign_ins";
@@ -82,10 +85,38 @@ pub async fn advise(
     category: Category,
     config: &ServiceConfig,
 ) -> Result<Vec<Value>, postgres::Error> {
-    let (auth, rest) = (config.values(Section::Auth), config.values(Section::Rest));
-    let schemas = rest.get("db_schema").and_then(Value::as_str).unwrap_or("public");
+    let auth = config.values(Section::Auth);
     let is_on = auth.get("external_anonymous_users_enabled").and_then(Value::as_bool) == Some(true);
-    let statements = LINTS.iter().filter(|(name, _)| is_on || *name != ANONYMOUS);
+    let of_database = run(database, category, config, |name| is_on || name != ANONYMOUS).await?;
+    let mut found = Vec::new();
+    if category == Category::Security {
+        found.extend(auth::advise(&auth));
+    }
+    found.extend(of_database);
+    Ok(found)
+}
+
+/// Returns what the lints report of tables and views that strangers can read: each with its name and, in `metadata`,
+/// the object's `schema` and `name`.
+///
+/// Errors: those of the database.
+pub async fn open_to_strangers(
+    database: &Database,
+    config: &ServiceConfig,
+) -> Result<Vec<Value>, postgres::Error> {
+    run(database, Category::Security, config, |name| OPEN.contains(&name)).await
+}
+
+/// Runs the lints of `category` that are `wanted` by their names.
+async fn run(
+    database: &Database,
+    category: Category,
+    config: &ServiceConfig,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Value>, postgres::Error> {
+    let rest = config.values(Section::Rest);
+    let schemas = rest.get("db_schema").and_then(Value::as_str).unwrap_or("public");
+    let statements = LINTS.iter().filter(|(name, _)| wanted(name));
     let parts: Vec<String> = statements.map(|(_, sql)| format!("({}\n)", assembled(sql, &PARTS))).collect();
     let sql = format!(
         "select pg_catalog.to_json(lint) from ({}) as lint where pg_catalog.upper($1) = any (lint.categories) \
@@ -98,13 +129,7 @@ pub async fn advise(
         .statement(sql, vec![text(category.name())])
         .timeout(TIME_LIMIT);
     let reply = database.run(&transaction).await?;
-    let mut found = Vec::new();
-    if category == Category::Security {
-        found.extend(auth::advise(&auth));
-    }
-    for row in reply.rows() {
-        let read = serde_json::from_slice(row.get(0).unwrap_or_default());
-        found.push(read.map_err(|error| postgres::Error::Protocol(error.to_string()))?);
-    }
-    Ok(found)
+    let read = |row: &Row| serde_json::from_slice(row.get(0).unwrap_or_default());
+    let reports: Result<Vec<Value>, _> = reply.rows().iter().map(read).collect();
+    reports.map_err(|error| postgres::Error::Protocol(error.to_string()))
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use futures_util::future::BoxFuture;
+use parking_lot::RwLock;
 use postgres::Database;
+use serde_json::Value;
 use settings::Managed;
 use tokens::{ApiKeyKind, Keys, ValueSeal};
 use tokio_util::sync::CancellationToken;
@@ -36,6 +38,9 @@ pub type ServiceHealth = (&'static str, Result<(), String>);
 
 /// Asks all services how they are.
 pub type Health = Arc<dyn Fn() -> BoxFuture<'static, Vec<ServiceHealth>> + Send + Sync>;
+
+/// Returns the list of what is wrong with the server.
+pub type ProblemList = Arc<dyn Fn() -> BoxFuture<'static, Value> + Send + Sync>;
 
 /// What the service is made with.
 pub struct Parts {
@@ -88,6 +93,8 @@ pub(crate) struct Inner {
     pub(crate) migrating: tokio::sync::Mutex<()>,
     pub(crate) auth: Service,
     pub(crate) rest: Service,
+    /// `None` until the server looks for problems.
+    pub(crate) problems: RwLock<Option<ProblemList>>,
     runtime: Option<Arc<dyn FunctionRuntime>>,
     has_token: AtomicBool,
 }
@@ -128,6 +135,7 @@ impl Handles {
             migrating: tokio::sync::Mutex::default(),
             auth: Service::default(),
             rest: Service::default(),
+            problems: RwLock::default(),
         };
         inner.refresh().await.map_err(Error::described)?;
         if let Some(deployments) = &inner.deployments {
@@ -149,6 +157,11 @@ impl Handles {
     /// Sets the REST service.
     pub fn set_rest(&self, endpoint: ServiceEndpoint) {
         self.0.rest.set(endpoint);
+    }
+
+    /// Sets what returns the list of problems.
+    pub fn set_problems(&self, list: ProblemList) {
+        *self.0.problems.write() = Some(list);
     }
 
     /// Follows what other nodes change, until `stop` is cancelled.

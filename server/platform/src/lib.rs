@@ -36,10 +36,10 @@ use std::sync::Arc;
 use poem::{Endpoint, Response};
 
 pub use access::Scope;
-pub use advisors::{Category, advise};
+pub use advisors::{Category, advise, open_to_strangers};
 pub use backups::{BackupEntry, Backups};
 pub use gate::{DatabaseGate, GateRules};
-pub use handles::{Handles, Health, Parts, ServiceHealth};
+pub use handles::{Handles, Health, Parts, ProblemList, ServiceHealth};
 pub use logs::{LogParts, READER as LOGS_READER};
 pub use managed::{Configurable, Field, Form, ServiceConfig};
 pub use runtime::{FunctionRuntime, TakeCalls, Version};

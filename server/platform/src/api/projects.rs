@@ -99,6 +99,15 @@ impl ProjectsApi {
         };
         Ok(Json(states.iter().filter(|(name, _)| is_wanted(name)).map(describe).collect()))
     }
+
+    /// Returns what is wrong with the server, since when, and what to do. Upstream has no such endpoint.
+    #[oai(path = "/projects/:project/health/problems", method = "get")]
+    async fn problems(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::ProjectAdminRead)?;
+        let list = self.0.inner().problems.read().clone();
+        let list = list.ok_or_else(|| Error::missing("This server does not look for problems"))?;
+        Ok(Json(list().await))
+    }
 }
 
 /// Returns the description of the project. If the database does not respond, its version is empty.
