@@ -162,7 +162,7 @@ enum Command {
     /// List the extensions of the project's Postgres, and those that only hosted Supabase has
     Extensions,
     /// Check the set-up and say how to fix problems
-    Doctor,
+    Doctor(doctor::Arguments),
     /// Ask a server whether it keeps Supabase's promises: the running one, or any other
     ///
     /// Everything after the command is passed to the kit, which needs Node.js: `basalt conformance --url URL
@@ -229,7 +229,7 @@ impl Arguments {
             Command::Gotrue(arguments) => gotrue::run(arguments, &invocation.variables, format),
             Command::Serve(arguments) => serve::run(arguments, invocation),
             Command::Init(arguments) => init::run(arguments, invocation.project),
-            Command::Doctor => block_on(doctor::run(invocation)),
+            Command::Doctor(arguments) => block_on(doctor::run(invocation, arguments)),
             Command::Conformance(arguments) => block_on(conformance::run(&invocation, arguments)),
             Command::Swap(arguments) => conformance::swap(&Settings::load(&invocation)?, arguments),
             Command::Extensions => block_on(extensions::run(load(&invocation)?)),

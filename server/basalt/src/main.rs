@@ -9,6 +9,7 @@ mod database_port;
 mod declared;
 mod edge_functions;
 mod error;
+mod exposure;
 mod files;
 mod https;
 mod instance;

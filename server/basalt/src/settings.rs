@@ -155,6 +155,8 @@ pub(crate) struct Settings {
     pub(crate) tls: acme::Settings,
     /// Where backups go.
     pub(crate) backup: ::backup::Settings,
+    /// What is told of problems.
+    pub(crate) health: ::health::Settings,
     /// Where traces and metrics are sent.
     pub(crate) telemetry: otlp::Settings,
     /// Settings that all services share: trusted proxies, body limits.
@@ -308,6 +310,7 @@ impl Settings {
             platform: platform::read(&mut reader, &project, &server, &services)?,
             backup: backup::read(&mut reader, &project)?,
             tls,
+            health: reader.read()?,
             telemetry: otlp::Settings::read(&mut reader)?,
             gateway: reader.read()?,
             services,

@@ -1,11 +1,22 @@
 //! `basalt doctor`: checks everything that a start needs and says what to fix, without changing anything.
 
 mod checks;
+mod public;
 mod realtime;
+
+use clap::Args;
 
 use crate::console;
 use crate::error::Error;
 use crate::settings::{Invocation, Settings, display_path};
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// List what is wrong with the running server, and what is unsafe if strangers can reach it
+    #[arg(long)]
+    public: bool,
+}
 
 /// The result of a check.
 struct Finding {
@@ -26,8 +37,11 @@ enum Verdict {
 
 /// Runs all checks and prints their results.
 ///
-/// Errors: if something is broken, so that scripts can detect it.
-pub(super) async fn run(invocation: Invocation) -> Result<(), Error> {
+/// Errors: if something is broken, or critical with `--public`, so that scripts can detect it.
+pub(super) async fn run(invocation: Invocation, arguments: Arguments) -> Result<(), Error> {
+    if arguments.public {
+        return public::run(&Settings::load(&invocation)?).await;
+    }
     let settings = match Settings::load(&invocation) {
         Ok(settings) => settings,
         Err(error) => {

@@ -14,6 +14,7 @@ mod nodes;
 mod other_programs;
 mod platform;
 mod prefix_router;
+mod problems;
 mod reload;
 mod restoring;
 mod routes;
@@ -48,6 +49,7 @@ use calls::CallWorker;
 use configuration::Configuration;
 use database_access::DatabaseAccess;
 use listening::{Inbox, Start, listen_for_admin};
+use problems::Problems;
 use restoring::ServedBackups;
 use services::{Parts, RunningServices};
 use succession::Succession;
@@ -222,14 +224,19 @@ async fn serve_ports(
     let has_cluster = backend.cluster.is_some();
     let surroundings = platform::Surroundings { gate, has_cluster, backups, server };
     let platform = platform::start(settings, keys, running, functions.as_ref(), surroundings).await?;
-    let (functions_of, platform_of) = (functions.as_ref(), platform.as_ref());
-    let parts =
-        Parts { keys, running, functions: functions_of, platform: platform_of, address, admin_address };
+    let project_ref = platform.as_ref().map(::platform::Handles::project_ref);
+    let of_https = https.as_ref().map(Https::certificates);
+    let about = (address, project_ref.clone());
+    let problems = Problems::start(settings, running, functions.as_ref(), of_https, about);
+    if let (Some(platform), Some(problems)) = (&platform, &problems) {
+        platform.set_problems(problems.for_operators());
+    }
+    let (functions_of, platform, problems) = (functions.as_ref(), platform.as_ref(), problems.as_ref());
+    let parts = Parts { keys, running, functions: functions_of, platform, problems, address, admin_address };
     let mut configuration = Configuration::new(invocation, (settings, managed), parts)?;
     let (public_routes, admin_routes) = (configuration.public(), configuration.admin());
     let secure_routes = configuration.public();
 
-    let project_ref = platform.as_ref().map(::platform::Handles::project_ref);
     let banner = Banner { settings, backend, keys, address, admin_address, inbox_address, project_ref };
     // If only functions are served, in addition to a running server, the announcement of that server stays valid.
     let is_alone = settings.functions_api.is_none();

@@ -112,6 +112,7 @@ fn reference() -> String {
         section::<::platform::Settings>("Platform interface", ""),
         section::<acme::Settings>("HTTPS", ""),
         section::<backup::Settings>("Backups", ""),
+        section::<health::Settings>("Messages about problems", ""),
         section::<functions::Settings>("Functions", ""),
         section::<functions::Function>("One function", "functions.<name>"),
         section::<functions::Limits>("Limits of functions", "basalt.functions"),

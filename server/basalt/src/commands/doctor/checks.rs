@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use embedded::{Binaries, Cluster, MINIMUM_MAJOR, Search, find_psql};
+use health::Space;
 use migrations::extensions::HOSTED;
 use migrations::{Migrator, State};
 use postgres::Database;
@@ -16,9 +17,6 @@ use crate::edge_functions::EdgeFunctions;
 use crate::instance::Instance;
 use crate::ports::Owner;
 use crate::settings::{Settings, display_path};
-
-/// Less free space than this is reported: Postgres alone writes 1 GiB of write-ahead log before it reuses files.
-const LOW_SPACE: u64 = 2 << 30;
 
 /// How long the database may take to respond.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
@@ -148,17 +146,15 @@ fn data_folder(folder: &Path) -> Verdict {
 }
 
 fn disk(folder: &Path) -> Verdict {
-    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(folder);
-    let Ok(statistics) = rustix::fs::statvfs(existing) else {
+    let Ok(Space { free, .. }) = Space::of(folder) else {
         return Verdict::Note("the free space cannot be determined".to_owned());
     };
-    let free = statistics.f_bavail.saturating_mul(statistics.f_frsize);
     let text = format!("{:.1} GiB are free", free as f64 / f64::from(1 << 30));
     match free {
-        free if free < 256 << 20 => {
+        free if free < Space::LEAST => {
             Verdict::Broken(format!("{text}, too little for Postgres: free some space"))
         }
-        free if free < LOW_SPACE => Verdict::Note(format!("{text}, which a busy database fills soon")),
+        free if free < Space::LOW => Verdict::Note(format!("{text}, which a busy database fills soon")),
         _ => Verdict::Fine(text),
     }
 }

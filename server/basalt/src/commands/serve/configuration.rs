@@ -163,6 +163,9 @@ impl<'s> Configuration<'s> {
         {
             functions.configure(service);
         }
+        if let Some(problems) = parts.problems {
+            problems.configure(settings);
+        }
         self.public.replace(public);
         self.admin.replace(admin);
         Ok(())

@@ -127,7 +127,7 @@ pub(super) async fn start(
     let parts =
         Parts { store, project, reader, keys, functions, gate, server, managed, health, logs, backups };
     let handles = Handles::new(&settings.platform, parts).await.map_err(Error::Advice)?;
-    running.follow_platform(handles.clone());
+    running.spawn(|stop| handles.clone().keep_fresh(stop));
     Ok(Some(handles))
 }
 

@@ -157,6 +157,9 @@ pub(super) fn admin(settings: &Settings, parts: &Parts<'_>) -> Result<Route, Err
     let slow = gateway::slow_statements(running.slow.clone());
     let mut route =
         Route::new().at("/metrics", running.gateway.metrics()).at("/slow", slow).nest("/health", health);
+    if let Some(problems) = parts.problems {
+        route = route.at("/health/problems", problems.endpoint());
+    }
     if let Some(functions) = functions {
         let sessions = hand_over::sessions(functions.clone(), keys, running.draining.clone());
         route = route.at(hand_over::SESSIONS, sessions);

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use super::database_access::DatabaseAccess;
 use super::platform::Databases;
+use super::problems::Problems;
 use super::{edge, metrics, nodes, scheduled_calls};
 use crate::accept;
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, Logins, STORAGE_ADMIN};
@@ -43,6 +44,10 @@ pub(super) struct RunningServices {
     pub(super) verifier: tokens::Verifier,
     /// The database that is pinged to check readiness.
     pub(super) probe: Database,
+    /// The database that checks look at, as its administrator; `None` if another server does that.
+    pub(super) watched: Option<Database>,
+    /// How backups are, if this server makes some.
+    pub(super) backups: Option<backup::Metrics>,
     /// Decides which node makes a scheduled call, if there are schedules.
     pub(super) take_call: Option<functions::TakeCall>,
     /// Cancelled when clients should send no more requests.
@@ -64,6 +69,8 @@ pub(super) struct Parts<'s> {
     pub(super) running: &'s RunningServices,
     pub(super) functions: Option<&'s Functions>,
     pub(super) platform: Option<&'s ::platform::Handles>,
+    /// What is wrong; `None` if another server says that.
+    pub(super) problems: Option<&'s Problems>,
     /// The address of the public port.
     pub(super) address: SocketAddr,
     pub(super) admin_address: SocketAddr,
@@ -95,6 +102,8 @@ impl RunningServices {
             platform: None,
             verifier: access.keys.verifier(),
             probe: authenticator.clone(),
+            watched: None,
+            backups: None,
             take_call: None,
             draining: CancellationToken::new(),
             slow: access.slow.clone(),
@@ -160,15 +169,23 @@ impl RunningServices {
             self.databases.extend(databases.named());
             self.platform = Some(databases);
         }
+        if settings.functions_api.is_none() {
+            let watched = access.backend.admin().await?;
+            self.databases.push(("health", watched.clone()));
+            self.watched = Some(watched);
+        }
         self.start_backups(settings, access.backend).await?;
         self.start_workers(access.backend, address).await?;
         self.report();
         Ok(())
     }
 
-    /// Has the platform interface follow what other nodes change.
-    pub(super) fn follow_platform(&self, platform: ::platform::Handles) {
-        self.tasks.spawn(platform.keep_fresh(self.stop.clone()));
+    /// Starts a task, which is told when it has to end.
+    pub(super) fn spawn<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        task: impl FnOnce(CancellationToken) -> F,
+    ) {
+        self.tasks.spawn(task(self.stop.clone()));
     }
 
     /// Registers the metrics that belong to no single service, and starts to send all metrics.
@@ -254,6 +271,7 @@ impl RunningServices {
             .map(|storage| -> Arc<dyn Objects> { Arc::new(StoredObjects(storage.versions())) });
         let running = backups::running(settings, backend, repository, &database, objects)?;
         let metrics = backup::Metrics::default();
+        self.backups = Some(metrics.clone());
         self.gateway.register(|registry| metrics.register(registry));
         let options = backups::scratch_options(settings);
         let (task, retired) = backup::Task::new(repository.clone(), running, options, metrics.clone());

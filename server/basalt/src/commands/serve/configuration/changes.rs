@@ -82,6 +82,7 @@ fn is_changeable(key: &str) -> bool {
         || is_in::<storage::Settings>(key)
         || is_in::<realtime::Settings>(key)
         || is_in::<site::Settings>(key)
+        || is_in::<health::Settings>(key)
         || OF_SERVICES.iter().any(|beginning| key.starts_with(beginning));
     is_of_service && !FIXED.iter().any(|fixed| key.strip_prefix(fixed).is_some_and(is_end))
 }
@@ -118,6 +119,7 @@ mod tests {
             "api.max_rows",
             "auth.email.smtp.host",
             "basalt.body_limit",
+            "basalt.health.webhook",
             "basalt.realtime.max_events_per_second",
             "basalt.safe_update",
             "basalt.site.connect_src",

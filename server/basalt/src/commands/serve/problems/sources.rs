@@ -1,0 +1,80 @@
+//! What the checks ask of the services.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::health::checks::{Ask, BackupState, CertificateState, FunctionState, MailState, RequestState};
+use ::health::end_of_certificate;
+use acme::Certificates;
+use gateway::Gateway;
+use storage::BackendKind;
+use time::OffsetDateTime;
+
+use crate::settings::{Settings, display_path};
+
+/// Returns the folders that grow, each with what it is for.
+pub(super) fn folders(settings: &Settings) -> Vec<(&'static str, PathBuf)> {
+    let mut folders = vec![("data", settings.data_dir.clone())];
+    let storage = settings.services.storage.as_ref().filter(|storage| storage.backend == BackendKind::File);
+    folders.extend(storage.map(|storage| ("objects", storage.path.clone())));
+    let target = settings.backup.target.as_ref().filter(|target| !target.contains("://"));
+    folders.extend(target.map(|target| ("backups", PathBuf::from(target))));
+    folders
+}
+
+pub(super) fn requests(gateway: Gateway) -> Ask<Vec<(&'static str, RequestState)>> {
+    Box::new(move || {
+        let counts = gateway.request_counts().into_iter();
+        counts.map(|count| (count.service, RequestState { all: count.all, refused: count.limited })).collect()
+    })
+}
+
+/// Returns the certificate of HTTPS, and that of the database's port if settings name its file: one that the server
+/// makes for that port itself is valid for centuries.
+pub(super) fn certificates(
+    settings: &Settings,
+    https: Option<Arc<Certificates>>,
+) -> Ask<Vec<Result<CertificateState, String>>> {
+    let file = settings.database.certificate.clone().filter(|_| settings.database.listen.is_some());
+    Box::new(move || {
+        let of_https = |certificates: &Arc<Certificates>| {
+            let left = certificates.seconds_left().map(time::Duration::seconds);
+            Ok(CertificateState {
+                subject: "HTTPS".to_owned(),
+                not_after: left.map(|left| OffsetDateTime::now_utc() + left),
+                renewal_error: certificates.failure().map(|failure| failure.reason),
+            })
+        };
+        let of_database = |file: &PathBuf| {
+            let subject = format!("database ({})", display_path(file));
+            Ok(CertificateState { subject, not_after: Some(end_of_certificate(file)?), renewal_error: None })
+        };
+        https.iter().map(of_https).chain(file.iter().map(of_database)).collect()
+    })
+}
+
+pub(super) fn backups(settings: &Settings, metrics: backup::Metrics) -> Ask<BackupState> {
+    let is_daily = settings.database.url.is_none() && settings.backup.time().is_some();
+    Box::new(move || {
+        let backup::BackupState { is_late, is_damaged, has_failed, last } = metrics.state();
+        let last = last.and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
+        BackupState { is_late, is_damaged, has_failed, last, is_daily }
+    })
+}
+
+pub(super) fn functions(functions: functions::Functions) -> Ask<Vec<FunctionState>> {
+    Box::new(move || {
+        let state = |state: functions::FunctionState| {
+            let functions::FunctionState { name, failed_starts, reason, failed_processes: ends } = state;
+            FunctionState { name, failed_starts, reason, ends }
+        };
+        functions.states().into_iter().map(state).collect()
+    })
+}
+
+pub(super) fn mails(auth: auth::Handles) -> Ask<MailState> {
+    Box::new(move || {
+        let auth::MailState { failed, pending, most_pending } = auth.mail_state();
+        MailState { failed, pending, most_pending }
+    })
+}
