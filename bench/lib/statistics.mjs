@@ -25,3 +25,13 @@ export function slope(points) {
   const residual = mean(points.map(([x, y]) => (y - middleY - growth * (x - middleX)) ** 2))
   return { growth, error: Math.sqrt(residual / (points.length - 2) / variance) }
 }
+
+/**
+ * Returns the value below which this part of the values is; NaN for no values.
+ * @param {number[]} values
+ * @param {number} part between 0 and 1
+ */
+export function percentile(values, part) {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
+}

@@ -44,8 +44,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection without a request still waits for one when the server stops: a client that has just sent one
 /// could not know whether it was read. The response says that the connection ends.
 const LAST_REQUEST: Duration = Duration::from_millis(300);
-/// The maximum number of concurrent connections, if the limit on open files allows as many.
-const MAX_CONNECTIONS: u64 = 20_000;
+/// The number of concurrent connections for which the limit on open files is raised.
+pub(crate) const MAX_CONNECTIONS: u32 = 20_000;
 /// The open files that are reserved for Postgres, objects and the log.
 const OTHER_FILES: u64 = 256;
 
@@ -61,6 +61,8 @@ pub(crate) struct Limits {
     pub(crate) silence: Duration,
     /// For running requests, after the server was told to stop.
     pub(crate) drain: Duration,
+    /// The maximum number of connections, if the limit on open files allows as many.
+    pub(crate) connections: u32,
     /// Whether each network has a share of the connections. Not if the peers are proxies, each of which passes on the
     /// requests of many.
     pub(crate) network_shares: bool,
@@ -96,7 +98,13 @@ pub(crate) async fn serve(
 ) {
     let (tasks, abort) = (TaskTracker::new(), CancellationToken::new());
     let server = Arc::new(Server { routes, must_finish, limits, tasks, abort });
-    stop.run_until_cancelled(accept(acceptor, &server, ConnectionSlots::new(max_connections()), &stop)).await;
+    stop.run_until_cancelled(accept(
+        acceptor,
+        &server,
+        ConnectionSlots::new(max_connections(limits.connections)),
+        &stop,
+    ))
+    .await;
     let Server { tasks, abort, .. } = &*server;
     tasks.close();
     if tokio::time::timeout(limits.drain, tasks.wait()).await.is_err() {
@@ -303,7 +311,7 @@ impl<B: Body + Unpin> Body for ResponseBody<B> {
 pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = maximum.unwrap_or(u64::MAX).min(MAX_CONNECTIONS + OTHER_FILES);
+    let wanted = maximum.unwrap_or(u64::MAX).min(u64::from(MAX_CONNECTIONS) + OTHER_FILES);
     if current.is_some_and(|current| current < wanted)
         && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum })
     {
@@ -311,9 +319,9 @@ pub(crate) fn raise_file_limit() {
     }
 }
 
-/// Returns the maximum number of concurrent connections.
-pub(crate) fn max_connections() -> usize {
+/// Returns the maximum number of concurrent connections: `wanted`, if the limit on open files allows as many.
+pub(crate) fn max_connections(wanted: u32) -> usize {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-    let connections = files.saturating_sub(OTHER_FILES).clamp(1, MAX_CONNECTIONS);
+    let connections = files.saturating_sub(OTHER_FILES).clamp(1, u64::from(wanted.max(1)));
     usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS)
 }

@@ -235,6 +235,7 @@ pub(crate) fn options(settings: &Settings) -> Options {
         port: Some(settings.database.port),
         password: settings.database.default_password.then_some(DEFAULT_PASSWORD),
         postgres_superuser: settings.database.postgres_superuser,
+        memory: settings.server.memory,
         search: search(settings),
         progress: Some(Arc::new(|progress| console::step(progress))),
         ..Options::new(&settings.data_dir)

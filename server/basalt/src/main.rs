@@ -14,6 +14,7 @@ mod files;
 mod https;
 mod instance;
 mod logging;
+mod machine_memory;
 mod ports;
 mod program;
 mod server;

@@ -26,6 +26,7 @@ pub(crate) const LIMITS: Limits = Limits {
     // Longer than the slowest response may take to begin (an edge function, 400 s on hosted Supabase).
     silence: Duration::from_secs(420),
     drain: Duration::from_secs(10),
+    connections: accept::MAX_CONNECTIONS,
     // Of a project's public port alone, and if no proxy is in front.
     network_shares: false,
 };

@@ -11,6 +11,7 @@ mod gotrue;
 mod https;
 mod known;
 mod listen_address;
+mod memory;
 mod platform;
 mod postgrest;
 mod project;
@@ -115,6 +116,11 @@ settings::settings! {
         /// names. It may have a path, which the proxy in front of the server removes.
         #[setting(variables = ["API_EXTERNAL_URL", "SUPABASE_PUBLIC_URL"], key = "api.external_url", check = external_url)]
         pub(crate) external_url: Option<String> = None,
+        /// What everything is sized for: `small` for a machine with 1 GiB of memory and one processor, else `normal`.
+        /// `small` gives the embedded Postgres less memory and fewer processes, and other settings other defaults:
+        /// [operating.md](operating.md#a-small-machine) lists them. What is set explicitly stays.
+        #[setting(variables = ["BASALT_MEMORY"], key = "basalt.memory")]
+        pub(crate) memory: embedded::Memory = embedded::Memory::Normal,
         /// The folder of the project. The default is the current folder. `--project`.
         #[setting(variables = ["BASALT_PROJECT"])]
         pub(crate) project: Option<PathBuf> = None,
@@ -213,6 +219,10 @@ settings::settings! {
         /// The major version of Postgres that the project expects.
         #[setting(variables = [], key = "db.major_version")]
         pub(crate) major_version: Option<u32> = None,
+        /// How many connections auth and storage each use at the same time for requests, and as many for the rest of
+        /// their work. REST has `PGRST_DB_POOL`, realtime `basalt.realtime.pool_size`.
+        #[setting(variables = ["BASALT_DATABASE_POOL_SIZE"], key = "basalt.database.pool_size")]
+        pub(crate) pool_size: usize = 10,
         /// The folder of Postgres' programs. By default Basalt looks for them.
         #[setting(variables = ["POSTGRES_BIN"])]
         pub(crate) binaries: Option<PathBuf> = None,
@@ -286,6 +296,7 @@ impl Settings {
         let config = earlier_names::replaced(project.config.clone());
         let mut reader = Reader::new(environment, &config, known::KNOWN).with_managed(managed);
         let mut server: Server = reader.read()?;
+        reader.imply(memory::implied(server.memory));
         server.host = invocation.host.unwrap_or(server.host);
         server.port = invocation.port.unwrap_or(server.port);
         server.cli_keys |= invocation.cli_keys;

@@ -7,8 +7,9 @@ use super::account::{self, Account};
 use super::binaries::Binaries;
 use super::error::Error;
 use super::files::write_atomically;
+use super::memory::Memory;
 
-/// Sized for a machine with 1 GiB of memory; for a bigger one, the administrator sets larger values.
+/// Sized for a machine with about 2 GiB of memory; for a bigger one, the administrator sets larger values.
 const SETTINGS: &[(&str, &str)] = &[
     ("max_connections", "140"),
     ("shared_buffers", "128MB"),
@@ -33,6 +34,15 @@ const SETTINGS: &[(&str, &str)] = &[
     ("lc_messages", "C"),
 ];
 
+/// What a cluster is configured for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tuning {
+    /// The memory that there is.
+    pub(super) memory: Memory,
+    /// Whether speed is worth more than what is stored.
+    pub(super) throwaway: bool,
+}
+
 /// The library of the extension that counts statements, as on hosted Supabase.
 const STATISTICS: &str = "pg_stat_statements";
 
@@ -42,24 +52,25 @@ const STATISTICS_SETTINGS: &str = "pg_stat_statements.track = top\npg_stat_state
 
 const INCLUDE: &str = "include_if_exists 'basalt.conf'";
 
-/// Writes `basalt.conf` into `cluster` for the server of `binaries`; `throwaway` trades durability for speed.
+/// Writes `basalt.conf` into `cluster` for the server of `binaries`.
 pub(super) fn write(
     cluster: &Path,
     binaries: &Binaries,
-    throwaway: bool,
+    tuning: Tuning,
     account: Option<&Account>,
 ) -> Result<(), Error> {
     let mut text = String::from(
         "# Written by Basalt at each start. Put your own settings into postgresql.conf: they override these.\n",
     );
-    for (name, value) in SETTINGS {
+    // Of two values of a setting, the later one counts.
+    for (name, value) in SETTINGS.iter().chain(tuning.memory.settings()) {
         text.push_str(&format!("{name} = {value}\n"));
     }
     // Postgres does not start if it lacks a library that it preloads.
     if binaries.has_library(STATISTICS) {
         text.push_str(&format!("shared_preload_libraries = '{STATISTICS}'\n{STATISTICS_SETTINGS}"));
     }
-    if throwaway {
+    if tuning.throwaway {
         text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\n");
     }
     let file = cluster.join("basalt.conf");
@@ -78,7 +89,7 @@ pub(super) fn include(cluster: &Path, account: Option<&Account>) -> Result<(), E
     let mut text = format!("# Basalt's settings. Settings that follow override them.\n{INCLUDE}\n\n");
     for line in original.lines() {
         let name = line.split('=').next().unwrap_or_default().trim();
-        if SETTINGS.iter().any(|(ours, _)| *ours == name) {
+        if SETTINGS.iter().chain(Memory::Small.settings()).any(|(ours, _)| *ours == name) {
             text.push('#');
         }
         text.push_str(line);

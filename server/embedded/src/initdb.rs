@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::account::{self, Account, FolderAccess, run_as, start_error};
 use super::binaries::Binaries;
-use super::configuration;
+use super::configuration::{self, Tuning};
 use super::data_dir::DataDir;
 use super::error::Error;
 use super::files::{sync_folder, temporary_name, write_atomically};
@@ -27,10 +27,10 @@ pub(super) async fn create(
     binaries: &Binaries,
     account: Option<&Account>,
     superuser: (Superuser, &str),
-    throwaway: bool,
+    tuning: Tuning,
 ) -> Result<(), Error> {
     let staging = temporary_name(&data.cluster());
-    let created = create_in(&staging, binaries, account, superuser, throwaway).await;
+    let created = create_in(&staging, binaries, account, superuser, tuning).await;
     let renamed = created.and_then(|()| {
         let cluster = data.cluster();
         let renamed = fs::rename(staging.join("data"), &cluster).and_then(|()| sync_folder(data.path()));
@@ -47,7 +47,7 @@ pub(super) async fn create_in(
     binaries: &Binaries,
     account: Option<&Account>,
     (superuser, password): (Superuser, &str),
-    throwaway: bool,
+    tuning: Tuning,
 ) -> Result<(), Error> {
     let cluster = staging.join("data");
     let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(&cluster);
@@ -57,11 +57,11 @@ pub(super) async fn create_in(
     account::give(staging, account)?;
     let mut failure = None;
     for locale in locales(binaries) {
-        match run(staging, binaries, account, superuser, &locale, throwaway).await {
+        match run(staging, binaries, account, superuser, &locale, tuning.throwaway).await {
             Ok(()) => {
                 superuser.record(&cluster, account)?;
                 configuration::include(&cluster, account)?;
-                return configuration::write(&cluster, binaries, throwaway, account);
+                return configuration::write(&cluster, binaries, tuning, account);
             }
             Err(error @ Error::Failed { .. }) if error.to_string().contains("locale") => {
                 failure = Some(error)

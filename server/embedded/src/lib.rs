@@ -17,6 +17,7 @@ mod files;
 mod initdb;
 mod layout;
 mod log;
+mod memory;
 mod orphan;
 mod package;
 mod platform;
@@ -44,6 +45,7 @@ pub use archiver::{Archiver, Engine, Recovery, RecoveryTarget, waiting_bytes};
 pub use binaries::{Binaries, Search, find_client, find_psql};
 pub use error::{Error, SearchReport};
 pub use exchange::{exchange, exchange_back, has_cluster};
+pub use memory::Memory;
 pub use preload::{MissingLibrary, missing_libraries};
 pub use setup::log_file;
 pub use supervisor::State;
@@ -135,6 +137,8 @@ pub struct Options {
     pub password: Option<&'static str>,
     /// Whether the role `postgres` is a superuser in a cluster that has another one, too. Default: no.
     pub postgres_superuser: bool,
+    /// What Postgres' memory and number of processes are set for. Default: [`Memory::Normal`].
+    pub memory: Memory,
     /// Where to look for Postgres.
     pub search: Search,
     /// Where the write-ahead log is archived. Default: nowhere.
@@ -154,6 +158,7 @@ impl Options {
             port: Some(54322),
             password: None,
             postgres_superuser: false,
+            memory: Memory::default(),
             search: Search::new(None),
             archiver: None,
             recovery: None,

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::account::{Account, FolderAccess, private_folder, run_as, start_error};
 use super::binaries::Binaries;
+use super::configuration::Tuning;
 use super::data_dir::DataDir;
 use super::error::Error;
 use super::log::last_lines;
@@ -54,9 +55,10 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         restore::bring_files(&options, recovery, &data, &binaries, account.clone()).await?;
         binaries.check_data(data.path(), &options.search, &data.path().join("binaries")).await?;
     }
+    let tuning = Tuning { memory: options.memory, throwaway };
     let credentials = match &options.recovery {
-        Some(_) => prepare_restored(throwaway, &data, &binaries, account.as_ref())?,
-        None => prepare(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?,
+        Some(_) => prepare_restored(tuning, &data, &binaries, account.as_ref())?,
+        None => prepare(options.password, tuning, &data, &binaries, account.as_ref(), &report).await?,
     };
     extensions::ensure_vault_key(&data.cluster(), account.as_ref())?;
     let plan = LaunchPlan {
@@ -189,7 +191,7 @@ impl Credentials {
 /// is the `wanted` one, else a random one; that of another superuser is always random.
 pub(super) async fn prepare(
     wanted: Option<&str>,
-    throwaway: bool,
+    tuning: Tuning,
     data: &DataDir,
     binaries: &Binaries,
     account: Option<&Account>,
@@ -222,12 +224,12 @@ pub(super) async fn prepare(
         // Stored first: if this is interrupted, a password without a cluster is better than a cluster without a
         // known password.
         credentials.store(data)?;
-        initdb::create(data, binaries, account, (superuser, &superuser_password), throwaway).await?;
+        initdb::create(data, binaries, account, (superuser, &superuser_password), tuning).await?;
         return Ok(credentials);
     }
     data.fix_permissions(account)?;
     orphan::clear(&data.cluster(), |pid| report(Progress::StoppingOrphan { pid })).await?;
-    configuration::write(&data.cluster(), binaries, throwaway, account)?;
+    configuration::write(&data.cluster(), binaries, tuning, account)?;
     if stored.is_none() {
         // In this order, so that a stored password is always one that is set in the cluster.
         data.remove_passwords()?;
@@ -244,7 +246,7 @@ pub(super) async fn prepare(
 ///
 /// Errors: if the passwords were not brought back with it.
 fn prepare_restored(
-    throwaway: bool,
+    tuning: Tuning,
     data: &DataDir,
     binaries: &Binaries,
     account: Option<&Account>,
@@ -256,7 +258,7 @@ fn prepare_restored(
     };
     let postgres_password = data.password(POSTGRES)?.unwrap_or_else(random_password);
     data.fix_permissions(account)?;
-    configuration::write(&data.cluster(), binaries, throwaway, account)?;
+    configuration::write(&data.cluster(), binaries, tuning, account)?;
     Ok(Credentials {
         superuser,
         superuser_password: superuser_password.into(),

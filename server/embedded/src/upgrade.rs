@@ -14,6 +14,7 @@ use rustix::process::Signal;
 
 use super::account::{self, Account};
 use super::binaries::{Binaries, Search};
+use super::configuration::Tuning;
 use super::data_dir::DataDir;
 use super::error::Error;
 use super::files::temporary_name;
@@ -80,7 +81,8 @@ pub(super) async fn run(options: Options, old_folder: Option<&Path>) -> Result<U
     let account = Account::choose(&data.cluster())?;
     let old = setup::runnable(old, account.as_ref(), &report).await?;
     let new = setup::runnable(new, account.as_ref(), &report).await?;
-    let credentials = setup::prepare(options.password, false, &data, &old, account.as_ref(), &report).await?;
+    let credentials =
+        setup::prepare(options.password, tuning(&options), &data, &old, account.as_ref(), &report).await?;
     let (from, to) = (old.version().clone(), new.version().clone());
     report(Progress::Upgrading { from: from.clone(), to: to.clone() });
     let (old, new) = ((old, &credentials), (new, &credentials));
@@ -111,7 +113,8 @@ pub(super) async fn harden(options: Options) -> Result<Hardening, Error> {
     let programs = DumpPrograms::find([&binaries, &binaries]).await?;
     let account = Account::choose(&data.cluster())?;
     let binaries = setup::runnable(binaries, account.as_ref(), &report).await?;
-    let old = setup::prepare(options.password, false, &data, &binaries, account.as_ref(), &report).await?;
+    let old = setup::prepare(options.password, tuning(&options), &data, &binaries, account.as_ref(), &report)
+        .await?;
     let new = old.with_other_superuser(Superuser::SupabaseAdmin);
     new.store(&data)?;
     report(Progress::Hardening);
@@ -119,6 +122,11 @@ pub(super) async fn harden(options: Options) -> Result<Hardening, Error> {
     let job = UpgradeJob { data: &data, old, new, account, programs, report: &report };
     job.replace(&kept).await?;
     Ok(Hardening::Done { kept })
+}
+
+/// Returns what the old cluster is configured for while it is copied.
+fn tuning(options: &Options) -> Tuning {
+    Tuning { memory: options.memory, throwaway: false }
 }
 
 /// Finds the programs of the version `major`: in `named`, or, without it, on this machine.
@@ -171,7 +179,7 @@ impl UpgradeJob<'_> {
     async fn create_upgraded(&self, staging: &Path) -> Result<PathBuf, Error> {
         let (old_credentials, new_credentials) = (self.old.1, self.new.1);
         let superuser = (new_credentials.superuser, new_credentials.superuser_password.expose());
-        initdb::create_in(staging, &self.new.0, self.account.as_ref(), superuser, false).await?;
+        initdb::create_in(staging, &self.new.0, self.account.as_ref(), superuser, Tuning::default()).await?;
         let cluster = staging.join("data");
         self.copy_settings(&cluster)?;
         let run_dir = run_dir::open(self.data.path(), self.account.as_ref())?;

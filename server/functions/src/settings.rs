@@ -114,6 +114,11 @@ fn is_of_platform(name: &str) -> bool {
         /// ping every 30 s. A socket that is in use is closed when `wall_clock_limit` has passed.
         #[setting(variables = [], key = "socket_silence")]
         pub socket_silence: Duration = Duration::from_secs(150),
+        /// How many processes all functions may have at the same time. If there are as many, the one ends that has been
+        /// without a call for the longest time; if all have calls, a call that needs another one is refused after
+        /// seconds. 0: no limit.
+        #[setting(variables = [], key = "processes")]
+        pub processes: usize = 0,
         /// After how much time without a call a function's process ends.
         #[setting(variables = [], key = "idle_timeout")]
         pub idle: Duration = Duration::from_secs(300),
@@ -311,6 +316,7 @@ pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'sta
         ("basalt.functions.ahead", old.ahead != new.ahead),
         ("basalt.functions.schedules", old.schedules != new.schedules),
         ("DENO", old.deno != new.deno),
+        ("basalt.functions.processes", old.limits.processes != new.limits.processes),
     ])
 }
 

@@ -7,6 +7,7 @@ mod host;
 mod import_map;
 mod imports;
 mod output;
+mod places;
 mod process;
 mod processes;
 mod room;
@@ -235,8 +236,13 @@ impl Worker {
         self.in_flight.load(Ordering::Acquire) > 0
     }
 
+    /// Returns when its last call ended; `None` while it has one.
+    fn unused_since(&self) -> Option<Instant> {
+        (!self.is_busy()).then(|| *self.used.lock())
+    }
+
     fn is_idle(&self) -> bool {
-        !self.is_busy() && self.used.lock().elapsed() >= self.limits.idle
+        self.unused_since().is_some_and(|since| since.elapsed() >= self.limits.idle)
     }
 
     fn retire(&self) {

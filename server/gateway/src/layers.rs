@@ -7,6 +7,7 @@
 //! | [`cors`] | responds to preflights, and lets scripts of other origins read responses |
 //! | [`rate_limit`] | requests a minute of an address and of an API key |
 //! | [`api_key`] | refuses requests without a key, and exchanges opaque keys for tokens |
+//! | [`places`] | how many requests of a service there may be at the same time |
 //! | [`body_limit`] | the size, the time and the memory of the body |
 //! | [`panics`] | makes a response of everything that the service may end with |
 //!
@@ -19,10 +20,12 @@ mod body_limit;
 mod connections;
 mod cors;
 mod panics;
+mod places;
 mod rate_limit;
 mod request_id;
 mod trace;
 
+use fairness::FairSemaphore;
 use http::HeaderValue;
 use poem::{Endpoint, Request, Response};
 use telemetry::Span;
@@ -35,6 +38,7 @@ pub use request_id::RequestId;
 pub(crate) use api_key::{Credentials, RequiredKey, api_key as api_key_of};
 pub(crate) use body_limit::memory as memory_for_bodies;
 pub(crate) use connections::Connections;
+pub(crate) use places::Places;
 pub(crate) use rate_limit::{RateLimit, RequestCounts};
 
 use access_log::AccessLog;
@@ -50,6 +54,8 @@ pub struct Layered<E> {
     cors: Cors,
     key: RequiredKey,
     body: BodyLimit,
+    /// `None` if the number of requests is not limited.
+    places: Option<FairSemaphore>,
     query_shape: fn(&str) -> String,
     endpoint: E,
 }
@@ -61,6 +67,7 @@ impl<E: Endpoint> Layered<E> {
             cors: Cors::default(),
             key,
             body: BodyLimit::new(gateway.settings().body_limit.0),
+            places: gateway.places_of(service),
             query_shape: telemetry::names_only,
             gateway,
             endpoint,
@@ -76,6 +83,12 @@ impl<E: Endpoint> Layered<E> {
     /// Allows bodies of any size: the service has limits of its own, and writes what arrives somewhere else.
     pub fn streaming_bodies(mut self) -> Self {
         self.body = BodyLimit::streaming();
+        self
+    }
+
+    /// Leaves the number of requests at the same time to the service, which has limits of its own.
+    pub fn without_places(mut self) -> Self {
+        self.places = None;
         self
     }
 
@@ -147,6 +160,13 @@ impl<E: Endpoint> Layered<E> {
             bearer_source: checked.bearer_source,
             external_url: self.gateway.external_url().cloned(),
         });
+        let _place = match &self.places {
+            None => None,
+            Some(places) => match places.try_acquire(record.network) {
+                Some(place) => Some(place),
+                None => return places::none_left(),
+            },
+        };
         let watch = match self.body.watch(&mut request, self.gateway.body_memory(), record.network) {
             Ok(watch) => watch,
             Err(refusal) => return *refusal,

@@ -26,7 +26,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Once};
 
 use events::Events;
-use fairness::Memory;
+use fairness::{FairSemaphore, Memory};
 use poem::{Endpoint, Request, Response};
 use telemetry::Tracer;
 use tokens::Keys;
@@ -48,7 +48,7 @@ pub use public_address::{PublicAddress, requested_host};
 pub use settings::{Settings, settings_that_need_a_restart};
 pub use slow::slow_statements;
 
-use layers::{Connections, Credentials, RateLimit, RequestCounts, RequiredKey};
+use layers::{Connections, Credentials, Places, RateLimit, RequestCounts, RequiredKey};
 use metrics::{Metrics, ServiceMetrics};
 
 /// The settings and the state that the layers of all services share; cheap to clone.
@@ -78,6 +78,7 @@ struct Handles {
     request_counts: Arc<RequestCounts>,
     connections: Connections,
     body_memory: Memory,
+    places: Places,
     nodes: Nodes,
     /// `None` if requests are not traced.
     tracer: Option<Tracer>,
@@ -113,6 +114,7 @@ impl Gateway {
             request_counts,
             connections: Connections::default(),
             body_memory: layers::memory_for_bodies(settings.body_memory),
+            places: Places::new(settings.max_requests),
             nodes,
             tracer,
             untrusted_proxies: Once::new(),
@@ -131,8 +133,13 @@ impl Gateway {
     #[must_use]
     pub fn with_settings(&self, settings: Settings) -> Self {
         let current = self.settings();
-        let kept =
-            Settings { body_memory: current.body_memory, network_shares: current.network_shares, ..settings };
+        let kept = Settings {
+            body_memory: current.body_memory,
+            max_connections: current.max_connections,
+            max_requests: current.max_requests,
+            network_shares: current.network_shares,
+            ..settings
+        };
         let handles = Arc::clone(&self.handles);
         Self { configuration: Arc::new(kept.into()), handles, events: self.events.clone() }
     }
@@ -184,6 +191,10 @@ impl Gateway {
 
     fn body_memory(&self) -> &Memory {
         &self.handles.body_memory
+    }
+
+    fn places_of(&self, service: &'static str) -> Option<FairSemaphore> {
+        self.handles.places.of(service)
     }
 
     fn tracer(&self) -> Option<&Tracer> {

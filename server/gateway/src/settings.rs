@@ -34,6 +34,14 @@ use crate::ExternalUrl;
         /// is left for a request, it gets 503. One network gets at most three quarters (`network_shares`).
         #[setting(variables = ["BASALT_BODY_MEMORY"], key = "basalt.body_memory")]
         pub body_memory: Bytes = Bytes(256 << 20),
+        /// How many requests of each service (REST, auth, storage and so on) the server may work on at the same time;
+        /// further ones get 503 at once. Calls of functions are limited by `basalt.functions.concurrency`. 0: no limit.
+        /// One network gets at most three quarters (`network_shares`).
+        #[setting(variables = ["BASALT_MAX_REQUESTS"], key = "basalt.max_requests")]
+        pub max_requests: u32 = 0,
+        /// How many connections of clients may be open at the same time, if the limit of open files allows as many.
+        #[setting(variables = ["BASALT_MAX_CONNECTIONS"], key = "basalt.max_connections", check = at_least_one)]
+        pub max_connections: u32 = 20_000,
         /// Whether everybody who has the publishable key may read the description of the REST interface at `/rest/v1/`.
         /// It names all tables and functions that the role of this key may use. On hosted Supabase, only secret keys
         /// may read it since 2026.
@@ -44,6 +52,10 @@ use crate::ExternalUrl;
     }
 }
 
+fn at_least_one(number: u32) -> Result<u32, &'static str> {
+    if number == 0 { Err("at least 1") } else { Ok(number) }
+}
+
 /// Returns the names of the settings in which `old` and `new` differ and that [`Gateway::with_settings`] leaves as they
 /// were: they need a restart.
 ///
@@ -52,5 +64,7 @@ pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'sta
     ::settings::changed_names([
         ("basalt.network_shares", old.network_shares != new.network_shares),
         ("basalt.body_memory", old.body_memory != new.body_memory),
+        ("basalt.max_requests", old.max_requests != new.max_requests),
+        ("basalt.max_connections", old.max_connections != new.max_connections),
     ])
 }

@@ -21,7 +21,7 @@ pub use environment::{Environment, Variables, process_variables};
 pub use invalid::Invalid;
 pub use known::KnownKeys;
 pub use managed::Managed;
-pub use reader::{Reader, unknown};
+pub use reader::{Implied, Reader, unknown};
 pub use reference::{reference, reference_of};
 pub use secret::Secret;
 pub use table::{RawValue, Setting, Table, changed_names, read, set, text_values};

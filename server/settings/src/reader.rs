@@ -11,6 +11,10 @@ use crate::{Environment, Invalid, KnownKeys, Managed, RawValue, Setting, Table, 
 /// suggested: one for every four letters of its last part, up to this number.
 const MAX_MISTAKES: usize = 3;
 
+/// A setting that another one implies: its key in `config.toml` or, if it has none, one of its variables, and its value
+/// as the text of a variable.
+pub type Implied = (&'static str, &'static str);
+
 /// Reads the settings of one project.
 pub struct Reader<'a> {
     environment: &'a Environment,
@@ -18,6 +22,8 @@ pub struct Reader<'a> {
     pub(crate) managed: Option<&'a Managed>,
     /// The managed settings that a variable has overruled, each with that variable.
     pub(crate) overruled: BTreeMap<String, String>,
+    /// What another setting implies for those that no source sets, in place of their defaults.
+    implied: &'a [Implied],
     config: &'a toml::Table,
     known: &'a [KnownKeys],
     read_keys: BTreeSet<String>,
@@ -43,6 +49,7 @@ impl<'a> Reader<'a> {
             environment,
             managed: None,
             overruled: BTreeMap::new(),
+            implied: &[],
             config,
             known,
             read_keys: BTreeSet::new(),
@@ -52,8 +59,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Lets settings that no source sets have the `implied` values in place of their defaults from now on.
+    pub fn imply(&mut self, implied: &'a [Implied]) {
+        self.implied = implied;
+    }
+
     /// Returns the value of the first of the environment variables `names` that is set, else that of `key` (dotted) in
-    /// `config.toml`; `None` if neither is set.
+    /// `config.toml`, else the implied one; `None` if there is none.
     ///
     /// Errors: [`Invalid`] for a value that is not a `T`.
     pub fn get<T: Value>(&mut self, key: &str, names: &[&str]) -> Result<Option<T>, Invalid> {
@@ -152,9 +164,16 @@ impl<'a> Reader<'a> {
             let read = read(RawValue::Text(text));
             return read.map_err(|expected| Invalid::of_value(name, expected, &quoted(text)));
         }
-        let Some(value) = find(self.config, path) else { return Ok(()) };
-        let Some(value) = self.substituted(path, &key, value)? else { return Ok(()) };
-        read(RawValue::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
+        let config = self.config;
+        if let Some(value) = find(config, path)
+            && let Some(value) = self.substituted(path, &key, value)?
+        {
+            let read = read(RawValue::Toml(&value));
+            return read.map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)));
+        }
+        let implied = self.implied.iter().find(|(name, _)| *name == key || names.contains(name));
+        let Some((name, text)) = implied else { return Ok(()) };
+        read(RawValue::Text(text)).map_err(|expected| Invalid::of_value(name, expected, &quoted(text)))
     }
 
     /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file, in the `value` of `key`, also in
@@ -451,6 +470,21 @@ mod tests {
             get::<BTreeMap<String, String>>("x = { a = 'env(SET)', b = 'env(NONE)' }", "x");
         assert_eq!(table.unwrap(), [("a".to_owned(), "value".to_owned())].into());
         assert!(warnings[0].starts_with("x.b refers to the environment variable NONE"), "{warnings:?}");
+    }
+
+    #[test]
+    fn what_is_implied_ranks_below_every_source() {
+        let environment = Environment::from_pairs([("A".to_owned(), "variable".to_owned())]);
+        let config = "b = 'file'\nc = 'env(NONE)'".parse().unwrap();
+        let mut reader = Reader::new(&environment, &config, KNOWN);
+        assert_eq!(reader.get::<String>("a", &[]), Ok(None));
+        reader.imply(&[("a", "implied"), ("b", "implied"), ("c", "implied"), ("D", "implied")]);
+        let mut get = |key: &str, names: &[&str]| reader.get::<String>(key, names).unwrap();
+        assert_eq!(get("a", &["A"]).as_deref(), Some("variable"));
+        assert_eq!(get("b", &["B"]).as_deref(), Some("file"));
+        assert_eq!(get("c", &[]).as_deref(), Some("implied"));
+        assert_eq!(get("", &["C", "D"]).as_deref(), Some("implied"));
+        assert_eq!(get("e", &["E"]), None);
     }
 
     #[test]

@@ -71,7 +71,11 @@ impl Pictures {
         Self {
             cache: Arc::new(Cache::new(folder, settings.image_cache_size.0)),
             jobs: Arc::new(SharedJobs::new()),
-            workers: Arc::new(Workers::new(workers, settings.image_queue_size as usize)),
+            workers: Arc::new(Workers::new(
+                workers,
+                settings.image_queue_size as usize,
+                settings.image_memory.0,
+            )),
             renderings: Renderings::new(),
         }
     }

@@ -99,6 +99,10 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
         /// How many pictures may wait to be rendered; further ones are refused.
         #[setting(variables = ["IMGPROXY_REQUESTS_QUEUE_SIZE"])]
         pub image_queue_size: u32 = 64,
+        /// How much memory all pictures that are rendered at the same time may take. One that needs more is rendered
+        /// alone.
+        #[setting(variables = ["BASALT_IMAGE_MEMORY"], key = "basalt.storage.image_memory")]
+        pub image_memory: Bytes = Bytes(384 << 20),
         /// The folder in which rendered pictures are cached, on a local disk. The default is `rendered` in the data
         /// folder.
         #[setting(variables = ["BASALT_IMAGE_CACHE_PATH"], key = "basalt.storage.image_cache_path")]
@@ -155,13 +159,14 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
 
 /// The variables of settings that have an effect only when the server is started anew, besides those of the S3 store:
 /// what was opened with them holds objects, caches and permits.
-const FIXED: [&str; 8] = [
+const FIXED: [&str; 9] = [
     "STORAGE_BACKEND",
     "STORAGE_FILE_BACKEND_PATH",
     "BASALT_STORAGE_MAX_UPLOADS",
     "BASALT_STORAGE_MAX_DOWNLOADS",
     "IMGPROXY_WORKERS",
     "IMGPROXY_REQUESTS_QUEUE_SIZE",
+    "BASALT_IMAGE_MEMORY",
     "BASALT_IMAGE_CACHE_PATH",
     "BASALT_IMAGE_CACHE_SIZE",
 ];

@@ -21,9 +21,15 @@ pub(crate) fn conflict() -> Error {
     Code::Conflict.because("Too many concurrent token refresh requests on the same session or refresh token")
 }
 
-/// Returns the refusal of too many requests of one client, or of too many sign-ins that wait for their hash.
+/// Returns the refusal of too many requests of one client.
 pub(crate) fn over_request_rate_limit() -> Error {
     Code::OverRequestRateLimit.because("Request rate limit reached")
+}
+
+/// Returns the refusal of a sign-in while too many others wait for their hash: no client's fault, and over in a moment.
+pub(crate) fn overloaded() -> Error {
+    let message = "Too many sign-ins at the same time, please retry after a moment.".into();
+    Error::Refused { status: StatusCode::SERVICE_UNAVAILABLE, code: Code::OverRequestRateLimit, message }
 }
 
 /// Returns the refusal of another mail to this user so soon; `wait` is what remains to be waited.

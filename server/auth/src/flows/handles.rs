@@ -131,7 +131,7 @@ pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'sta
     let (old, new) = (&old.passwords, &new.passwords);
     ::settings::changed_names([
         ("parallel_hashes", old.parallel_hashes != new.parallel_hashes),
-        ("queue_length", old.queue_length != new.queue_length),
+        ("basalt.auth.password_queue", old.queue_length != new.queue_length),
     ])
 }
 
@@ -149,6 +149,9 @@ mod tests {
         assert!(settings_that_need_a_restart(&old, &new).is_empty());
         new.passwords.parallel_hashes += 1;
         new.passwords.queue_length += 1;
-        assert_eq!(settings_that_need_a_restart(&old, &new), ["parallel_hashes", "queue_length"]);
+        assert_eq!(
+            settings_that_need_a_restart(&old, &new),
+            ["parallel_hashes", "basalt.auth.password_queue"]
+        );
     }
 }

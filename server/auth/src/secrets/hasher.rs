@@ -57,7 +57,7 @@ impl HashingThreads {
 
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
         let slot = self.slots.try_acquire(fairness::caller());
-        let slot = slot.ok_or_else(refusals::over_request_rate_limit)?;
+        let slot = slot.ok_or_else(refusals::overloaded)?;
         let (sender, result) = oneshot::channel();
         let job = Box::new(move || {
             // A job whose caller has gone is skipped, and holds its slot until its turn; one whose caller goes now
@@ -92,7 +92,7 @@ impl Hasher {
 
     /// Returns the bcrypt hash of `password`.
     ///
-    /// Errors: `over_request_rate_limit` when the queue is full.
+    /// Errors: 503 `over_request_rate_limit` when the queue is full.
     pub(crate) async fn hash(&self, password: String) -> Result<String, Error> {
         let cost = self.cost;
         let hash = self.threads.run(move || bcrypt::hash(password, cost)).await?;
@@ -102,7 +102,7 @@ impl Hasher {
     /// Returns whether `password` has the hash `hash`, of bcrypt or one of the others that users bring along. Without a
     /// hash it takes as long as with bcrypt, and is then false.
     ///
-    /// Errors: `over_request_rate_limit` when the queue is full.
+    /// Errors: 503 `over_request_rate_limit` when the queue is full.
     pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
         let hash = hash.filter(|hash| hash.starts_with('$'));
         let (known, hash) = (hash.is_some(), hash.unwrap_or(NOBODY).to_owned());
@@ -209,7 +209,7 @@ mod tests {
         let (mut first, mut second) = (Box::pin(first), Box::pin(second));
         assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
         let refusal = hasher.threads.run(|| ()).now_or_never().unwrap().unwrap_err();
-        assert_eq!(refusal.code(), Some(crate::Code::OverRequestRateLimit));
+        assert_eq!(refusal.status(), http::StatusCode::SERVICE_UNAVAILABLE);
         go_on.send(()).unwrap();
         assert!(first.await.is_ok() && second.await.is_ok() && hasher.threads.run(|| ()).await.is_ok());
     }

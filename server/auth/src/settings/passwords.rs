@@ -26,7 +26,8 @@ use ::settings::Value;
         /// How many hashes are computed at the same time, each on a thread of low priority. The default is the number
         /// of processors.
         pub parallel_hashes: usize = std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        /// How many hashes may be computed or wait at the same time. Further sign-ins get 429.
+        /// How many passwords may be hashed or wait for it at the same time. Further sign-ins get 503.
+        #[setting(variables = ["BASALT_PASSWORD_QUEUE"], key = "basalt.auth.password_queue")]
         pub queue_length: usize = 100,
     }
 }

@@ -179,6 +179,7 @@ mod tests {
         idle: Duration::from_secs(90),
         silence: Duration::MAX,
         drain: Duration::MAX,
+        connections: crate::accept::MAX_CONNECTIONS,
         network_shares: false,
     };
 

@@ -13,8 +13,14 @@ use super::*;
 use crate::ports::{self, Connections};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-const LONG_LIMITS: Limits =
-    Limits { head: TIMEOUT, idle: TIMEOUT, silence: TIMEOUT, drain: TIMEOUT, network_shares: false };
+const LONG_LIMITS: Limits = Limits {
+    head: TIMEOUT,
+    idle: TIMEOUT,
+    silence: TIMEOUT,
+    drain: TIMEOUT,
+    connections: MAX_CONNECTIONS,
+    network_shares: false,
+};
 
 async fn start(
     routes: impl Endpoint + 'static,

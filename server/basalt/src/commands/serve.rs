@@ -176,7 +176,7 @@ async fn serve_services(
     let prepared = async {
         let logins = backend::migrate(settings, &keys, backend).await?;
         let slow = SlowStatements::new(settings.server.slow_statement);
-        let access = DatabaseAccess::new(backend, logins, &keys, slow);
+        let access = DatabaseAccess::new(backend, logins, &keys, slow, settings.database.pool_size);
         let address = start.public.address();
         let (settings, managed) =
             managed::laid_over(settings, start.invocation, backend, &keys, address.port()).await?;
@@ -246,7 +246,8 @@ async fn serve_ports(
 
     let stop = CancellationToken::new();
     let network_shares = settings.gateway.network_shares && settings.gateway.trusted_proxies == 0;
-    let limits = Limits { network_shares, ..server::LIMITS };
+    let connections = settings.gateway.max_connections;
+    let limits = Limits { connections, network_shares, ..server::LIMITS };
     tokio::join!(
         async {
             if let Some(https) = https {

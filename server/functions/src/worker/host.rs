@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::imports::Imports;
+use super::places::Places;
 use super::process::Launch;
 use crate::deno::NoDeno;
 use crate::find_deno;
@@ -39,6 +40,8 @@ pub(crate) struct Host {
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
     pub(crate) metrics: Metrics,
+    /// Those for processes.
+    pub(super) places: Places,
     /// Watches the files of functions, if that is wanted.
     pub(crate) watcher: FileWatcher,
     /// Those of the session that has begun, if any.
@@ -69,6 +72,7 @@ impl Host {
     pub(crate) fn new(settings: Settings, platform: Secrets, script: PathBuf, sockets: PathBuf) -> Self {
         Self {
             deno: find_deno(&settings),
+            places: Places::new(settings.limits.processes),
             configuration: RwLock::new(Arc::new(Configuration::new(
                 settings,
                 &Secrets::default(),

@@ -238,7 +238,8 @@ impl Slot {
                 return Err(Error::Boot(wait));
             }
             tokio::time::sleep(wait).await;
-            slot.host.stop.run_until_cancelled(slot.launch()).await.unwrap_or(Err(Error::Stopping))
+            let launched = async { slot.launch(slot.host.places.take(&slot).await?).await };
+            slot.host.stop.run_until_cancelled(launched).await.unwrap_or(Err(Error::Stopping))
         });
         started.await.unwrap_or(Err(Error::Boot(Duration::ZERO)))
     }
@@ -268,7 +269,8 @@ impl Slot {
         Ok(environment)
     }
 
-    async fn launch(self: &Arc<Self>) -> Result<(), Error> {
+    /// Starts a process in `place`, if it needs one.
+    async fn launch(self: &Arc<Self>, place: Option<Permit>) -> Result<(), Error> {
         let deno = self.host.deno.as_ref().map_err(|missing| *missing)?;
         let (begun, version) = (Instant::now(), self.version.load(Ordering::Acquire));
         let folder = self.host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
@@ -308,7 +310,7 @@ impl Slot {
         self.host.metrics.count_start(name, true);
         self.failed_in_a_row.store(0, Ordering::Relaxed);
         let (worker, ending) = Worker::new(&folder, settings.limits.clone(), &booted.child);
-        self.watch(Arc::new(worker), booted, ending, version);
+        self.watch(Arc::new(worker), booted, (ending, place), version);
         Ok(())
     }
 
@@ -349,7 +351,7 @@ impl Slot {
         self: &Arc<Self>,
         worker: Arc<Worker>,
         booted: BootedProcess,
-        ending: watch::Sender<Option<End>>,
+        (ending, place): (watch::Sender<Option<End>>, Option<Permit>),
         version: u64,
     ) {
         // If files have changed since the start began, the process may have read some of them before and some after the
@@ -368,6 +370,7 @@ impl Slot {
                 tracing::error!(target: "function", function = slot.deployed.name, reason = ?end, "ended");
                 slot.backoff.lock().record_failure(worker.progress(), Instant::now());
             }
+            drop(place);
             ending.send_replace(Some(end));
         });
     }
@@ -383,6 +386,20 @@ impl Slot {
         let mut current = self.current.lock();
         if worker.is_idle() {
             current.take_if(|current| Arc::ptr_eq(current, worker));
+            worker.retire();
+        }
+    }
+
+    /// Returns since when its process has had no call; `None` if it has one, or no process runs.
+    pub(super) fn unused_since(&self) -> Option<Instant> {
+        self.current.lock().as_ref().filter(|worker| !worker.has_ended())?.unused_since()
+    }
+
+    /// Retires its process, unless that has a call.
+    pub(super) fn retire_if_unused(&self) {
+        // Calls enter under this lock, as above.
+        let mut current = self.current.lock();
+        if let Some(worker) = current.take_if(|worker| worker.unused_since().is_some()) {
             worker.retire();
         }
     }

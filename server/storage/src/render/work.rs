@@ -20,8 +20,8 @@ use crate::refusal::Refusal;
 
 /// Bytes of one permit of memory.
 const UNIT: u64 = 1 << 20;
-/// Memory for all pictures that are worked on at the same time. A picture that needs more gets all of it.
-const MEMORY: u64 = 384 << 20;
+/// The maximum number of permits: a tebibyte, which is fewer than a semaphore can have.
+const MAX_UNITS: u32 = 1 << 20;
 /// The stack of a thread: the encoder of AVIF is deeply recursive. Only memory that is used is allocated.
 const STACK: usize = 8 << 20;
 
@@ -86,21 +86,28 @@ impl<K: Eq + Hash, T> Drop for JobEnd<K, T> {
 /// The workers that render pictures: each renders one at a time.
 pub(crate) struct Workers {
     workers: FairSemaphore,
+    /// A permit for each [`UNIT`] of memory.
     memory: Arc<Semaphore>,
+    /// How many of them there are.
+    units: u32,
 }
 
 /// One of the [`Workers`], taken until this is dropped.
 pub(crate) struct Worker {
     _worker: Permit,
     memory: Arc<Semaphore>,
+    units: u32,
 }
 
 impl Workers {
-    /// Returns `workers` that make one picture each, for which `queue` more may wait.
-    pub(crate) fn new(workers: usize, queue: usize) -> Self {
+    /// Returns `workers` that make one picture each, for which `queue` more may wait, with so many bytes of `memory` for
+    /// all pictures at the same time. A picture that needs more gets all of it.
+    pub(crate) fn new(workers: usize, queue: usize, memory: u64) -> Self {
+        let units = u32::try_from(memory / UNIT).unwrap_or(u32::MAX).clamp(1, MAX_UNITS);
         Self {
             workers: FairSemaphore::new(workers.max(1), queue),
-            memory: Arc::new(Semaphore::new((MEMORY / UNIT) as usize)),
+            memory: Arc::new(Semaphore::new(units as usize)),
+            units,
         }
     }
 
@@ -116,7 +123,7 @@ impl Workers {
     pub(crate) async fn take(&self, limit: Duration) -> Result<Worker, Refusal> {
         let worker = self.workers.acquire(fairness::caller(), limit).await;
         let worker = worker.map_err(|_| Refusal::Overloaded)?;
-        Ok(Worker { _worker: worker, memory: Arc::clone(&self.memory) })
+        Ok(Worker { _worker: worker, memory: Arc::clone(&self.memory), units: self.units })
     }
 }
 
@@ -132,7 +139,7 @@ impl Worker {
         limit: Duration,
         work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let units = memory.min(MEMORY).div_ceil(UNIT) as u32;
+        let units = u32::try_from(memory.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units);
         let memory = timeout(limit, Arc::clone(&self.memory).acquire_many_owned(units)).await;
         let memory = memory.map_err(|_| Refusal::Overloaded)?.map_err(|_| Refusal::Failed)?;
         let (sender, receiver) = oneshot::channel();
@@ -196,7 +203,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_waits_for_keeps_its_place_until_it_ends() {
-        let workers = Arc::new(Workers::new(1, 1));
+        let workers = Arc::new(Workers::new(1, 1, 2 * UNIT));
         let (release, held) = std::sync::mpsc::channel::<()>();
         let worker = workers.take(MOMENT).await.unwrap();
         let slow = worker.run(1, MOMENT, move || held.recv().map_err(|_| Refusal::Failed));
@@ -214,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_queue_ends_and_panics_are_refusals() {
-        let workers = Arc::new(Workers::new(1, 1));
+        let workers = Arc::new(Workers::new(1, 1, 2 * UNIT));
         let worker = workers.take(SECOND).await.unwrap();
         let waiting = tokio::spawn({
             let workers = Arc::clone(&workers);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use embedded::{Binaries, Cluster, MINIMUM_MAJOR, Search, find_psql};
+use embedded::{Binaries, Cluster, MINIMUM_MAJOR, Memory, Search, find_psql};
 use health::Space;
 use migrations::extensions::HOSTED;
 use migrations::{Migrator, State};
@@ -15,8 +15,12 @@ use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
 use crate::edge_functions::EdgeFunctions;
 use crate::instance::Instance;
+use crate::machine_memory;
 use crate::ports::Owner;
 use crate::settings::{Settings, display_path};
+
+/// With less memory than this, `basalt.memory` should be `small`.
+const LITTLE_MEMORY: u64 = 3 << 29;
 
 /// How long the database may take to respond.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
@@ -29,6 +33,7 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     let mut findings = vec![finding("Project", project(settings)), finding("Settings", warnings(settings))];
     findings.push(finding("Data folder", data_folder(&settings.data_dir)));
     findings.push(finding("Disk", disk(&settings.data_dir)));
+    findings.push(finding("Memory", memory(settings.server.memory, machine_memory::available())));
     findings.push(finding("Keys", keys(settings)));
     if settings.database.url.is_none() {
         let (search, copies) = (search(settings), settings.data_dir.join("binaries"));
@@ -64,6 +69,21 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
         findings.push(finding("Site", site(settings)));
     }
     findings
+}
+
+/// Compares the setting with the memory that is `available`.
+fn memory(setting: Memory, available: Option<u64>) -> Verdict {
+    let Some(available) = available else {
+        return Verdict::Fine(format!("basalt.memory is {:?}", setting.name()));
+    };
+    let found = format!("{} MiB", available >> 20);
+    match setting {
+        Memory::Normal if available < LITTLE_MEMORY => Verdict::Note(format!(
+            "{found} here: basalt.memory = \"small\" lets all parts fit into 1 GiB; without it, the system may end \
+             processes when many requests come at once"
+        )),
+        _ => Verdict::Fine(format!("{found}, basalt.memory is {:?}", setting.name())),
+    }
 }
 
 /// Looks at the last backup. Nothing is written to a target that has none yet.

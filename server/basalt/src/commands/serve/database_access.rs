@@ -15,6 +15,8 @@ pub(super) struct DatabaseAccess<'a> {
     pub(super) renewal: Renewal,
     /// Records the slow statements of all services.
     pub(super) slow: SlowStatements,
+    /// The connections of each pool that has no setting of its own.
+    pool_size: usize,
 }
 
 impl<'a> DatabaseAccess<'a> {
@@ -24,8 +26,9 @@ impl<'a> DatabaseAccess<'a> {
         logins: Logins,
         keys: &'a tokens::Keys,
         slow: SlowStatements,
+        pool_size: usize,
     ) -> Self {
-        Self { backend, logins, keys, renewal: Renewal::default(), slow }
+        Self { backend, logins, keys, renewal: Renewal::default(), slow, pool_size }
     }
 
     /// Opens a pool for one of the services' login roles. If a replica's connection string names no user, the login of
@@ -40,6 +43,8 @@ impl<'a> DatabaseAccess<'a> {
             application_name: format!("basalt-{role}"),
             renewal: self.renewal.clone(),
             slow: self.slow.clone(),
+            pool_size: self.pool_size,
+            client_pool_size: self.pool_size,
             ..postgres::Settings::new(server)
         };
         let mut settings = adjust(settings);

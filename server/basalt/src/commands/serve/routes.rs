@@ -83,7 +83,7 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin,
     }
     if let Some(functions) = functions {
         let open = gateway.open("functions", functions.endpoint());
-        routes = routes.mount("/functions/v1", open.without_cors());
+        routes = routes.mount("/functions/v1", open.without_cors().without_places());
     }
     let elsewhere = gateway.open("none", endpoint::make(not_found)).boxed();
     Ok(ByOrigin { routes: routes.mount("/health", health(running)), storage_origin, elsewhere })

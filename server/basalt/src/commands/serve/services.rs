@@ -112,7 +112,7 @@ impl RunningServices {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        running.gateway.divide_connections(accept::max_connections());
+        running.gateway.divide_connections(accept::max_connections(settings.gateway.max_connections));
         let started = running.start_services(settings, access, authenticator, address).await;
         match started {
             Ok(()) => Ok(running),
@@ -370,7 +370,8 @@ pub(in crate::commands) async fn fill_buckets(
     keys: &tokens::Keys,
 ) -> Result<(), Error> {
     let Some(storage) = &settings.services.storage else { return Ok(()) };
-    let access = DatabaseAccess::new(backend, logins, keys, SlowStatements::default());
+    let access =
+        DatabaseAccess::new(backend, logins, keys, SlowStatements::default(), settings.database.pool_size);
     let database = access.database(STORAGE_ADMIN, |base| base).await?;
     let filled = open_storage(storage, &database, keys, &keys.verifier(), &settings.buckets).await;
     database.close().await;
