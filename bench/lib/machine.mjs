@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -58,7 +57,7 @@ export class Machine {
     return script
   }
 
-  /** The most memory that was in use, in bytes. Files that the system keeps in memory are counted: it fills what is free. */
+  /** The most memory that was in use, in bytes, with the files that the system keeps in what is free. */
   get peak() {
     return Number(readFileSync(path.join(this.folder, files.peak), 'utf8'))
   }
@@ -87,7 +86,7 @@ export class Machine {
   async stop() {
     const end = Date.now() + patience
     while (readFileSync(path.join(this.folder, 'cgroup.procs'), 'utf8') !== '' && Date.now() < end)
-      execFileSync('sleep', ['0.1'])
+      await new Promise((resolve) => setTimeout(resolve, 100))
     await rm(this.scripts, { recursive: true, force: true })
     rmdirSync(this.folder)
     if (existsSync(this.share.folder)) await this.share.stop()

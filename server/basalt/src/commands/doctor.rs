@@ -1,6 +1,7 @@
 //! `basalt doctor`: checks everything that a start needs and says what to fix, without changing anything.
 
 mod checks;
+mod memory;
 mod public;
 mod realtime;
 

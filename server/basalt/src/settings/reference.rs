@@ -17,7 +17,7 @@ A setting is taken from the first of these places that has it:
 3. the project's files `.env.local` and `.env`;
 4. what was changed over the platform interface ([managing.md](managing.md#settings));
 5. `config.toml`;
-6. its default, in place of which [`basalt.memory = \"small\"`](operating.md#a-small-machine) has others for some.
+6. its default. With `basalt.memory = \"small\"`, some are [smaller](operating.md#a-small-machine).
 
 `config.toml` is the file of the Supabase CLI, `supabase/config.toml` in the project. Settings that only Basalt has are
 in its table `[basalt]`. Environment variables have the names that Supabase's services give them; those of Basalt alone

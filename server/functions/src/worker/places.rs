@@ -15,6 +15,8 @@ use crate::Error;
 const QUEUE: usize = 256;
 /// How often it is looked for a process without a call while all places are taken.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// For how long a process has to be without a call to be ended: one that has just started is about to get its first.
+const REST: Duration = Duration::from_millis(50);
 
 /// The places for processes. Each process has one until it has ended.
 pub(crate) struct Places {
@@ -62,7 +64,8 @@ impl Places {
     /// Retires the process that has been without a call for the longest time, if there is one.
     fn retire_one(&self) {
         let slots: Vec<Arc<Slot>> = self.slots.lock().iter().filter_map(Weak::upgrade).collect();
-        let unused = slots.iter().filter_map(|slot| Some((slot.unused_since()?, slot)));
+        let since = |slot: &Arc<Slot>| slot.unused_since().filter(|since| since.elapsed() >= REST);
+        let unused = slots.iter().filter_map(|slot| Some((since(slot)?, slot)));
         if let Some((_, slot)) = unused.min_by_key(|(since, _)| *since) {
             slot.retire_if_unused();
         }

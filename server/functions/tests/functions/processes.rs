@@ -118,6 +118,43 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
+async fn processes_without_calls_make_room_for_others_where_their_number_is_limited() {
+    let held = r"
+Deno.serve(async (request) => {
+  const port = Number(new URL(request.url).searchParams.get('tell'))
+  const connection = await Deno.connect({ port })
+  await connection.write(new TextEncoder().encode('begun'))
+  while (!await Deno.readTextFile('./released').catch(() => '')) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return new Response('released')
+})";
+    let files = [("one/index.ts", PID), ("two/index.ts", PID), ("held/index.ts", held)];
+    let project = Project::with(&files, |settings| {
+        settings.limits = Limits { processes: 1, boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    let first = project.get("/one").await.text;
+    assert_eq!(project.get("/one").await.text, first);
+    assert_ne!(project.get("/two").await.text, first);
+    assert_ne!(project.get("/one").await.text, first, "the first process has made room");
+    let listener = Listener::open().await;
+    let others = async {
+        assert_eq!(listener.read().await, "begun");
+        let refused = project.get("/one").await;
+        project.write("held/released", "now");
+        refused
+    };
+    let path = format!("/held?tell={}", listener.port());
+    let (released, refused) = tokio::join!(project.get(&path), others);
+    assert_eq!(released.text, "released", "a process with a call stays");
+    assert_eq!(refused.refusal(), (546, "WORKER_LIMIT".to_owned()));
+    assert_eq!(refused.header("retry-after"), "1");
+    assert_eq!(project.get("/two").await.status, 200);
+    project.functions.stop().await;
+}
+
+#[tokio::test]
 async fn a_function_sees_its_environment_and_nothing_else() {
     let prying = r"
 const tried = async (name, attempt) => {

@@ -5,12 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use embedded::{Binaries, Cluster, MINIMUM_MAJOR, Memory, Search, find_psql};
+use embedded::{Binaries, Cluster, MINIMUM_MAJOR, Search, find_psql};
 use health::Space;
 use migrations::extensions::HOSTED;
 use migrations::{Migrator, State};
 use postgres::Database;
 
+use super::memory::memory;
 use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
 use crate::edge_functions::EdgeFunctions;
@@ -18,9 +19,6 @@ use crate::instance::Instance;
 use crate::machine_memory;
 use crate::ports::Owner;
 use crate::settings::{Settings, display_path};
-
-/// With less memory than this, `basalt.memory` should be `small`.
-const LITTLE_MEMORY: u64 = 3 << 29;
 
 /// How long the database may take to respond.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
@@ -69,21 +67,6 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
         findings.push(finding("Site", site(settings)));
     }
     findings
-}
-
-/// Compares the setting with the memory that is `available`.
-fn memory(setting: Memory, available: Option<u64>) -> Verdict {
-    let Some(available) = available else {
-        return Verdict::Fine(format!("basalt.memory is {:?}", setting.name()));
-    };
-    let found = format!("{} MiB", available >> 20);
-    match setting {
-        Memory::Normal if available < LITTLE_MEMORY => Verdict::Note(format!(
-            "{found} here: basalt.memory = \"small\" lets all parts fit into 1 GiB; without it, the system may end \
-             processes when many requests come at once"
-        )),
-        _ => Verdict::Fine(format!("{found}, basalt.memory is {:?}", setting.name())),
-    }
 }
 
 /// Looks at the last backup. Nothing is written to a target that has none yet.
