@@ -1,7 +1,7 @@
 //! What `basalt.memory` implies for other settings.
 //!
-//! The numbers are sized so that all parts together stay below 1 GiB while each is used up to its limits:
-//! `docs/operating.md` has the table, and `bench/small` measures it.
+//! The numbers are chosen so that the sum of what all parts may take is about 1 GiB. `docs/operating.md` has the table, and
+//! `bench/small` measures a load of all kinds at once, which takes less.
 
 use embedded::Memory;
 use settings::Implied;
