@@ -1,5 +1,6 @@
 //! A certificate with its key, and how long it is valid.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -7,15 +8,16 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use x509_cert::der::Decode as _;
+use x509_cert::time::{Time, Validity};
 
 /// A certificate with its chain and its key.
 #[derive(Debug, Clone)]
 pub struct Certificate {
     pub(crate) key: Arc<CertifiedKey>,
     /// Since when it is valid, in seconds since 1970.
-    pub(crate) begin: u64,
+    pub(crate) begin: i64,
     /// Until when it is valid, in seconds since 1970.
-    pub(crate) end: u64,
+    pub(crate) end: i64,
 }
 
 impl Certificate {
@@ -27,18 +29,49 @@ impl Certificate {
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| format!("the certificate: {error}"))?;
         let Some(first) = chain.first() else { return Err("there is no certificate in it".to_owned()) };
-        let validity = x509_cert::Certificate::from_der(first)
-            .map_err(|error| format!("the certificate: {error}"))?
-            .tbs_certificate
-            .validity;
+        let validity = validity(first).map_err(|reason| format!("the certificate: {reason}"))?;
         let key =
             PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| format!("the key: {error}"))?;
         let key = CertifiedKey::from_der(chain, key, &ring::default_provider())
             .map_err(|error| error.to_string())?;
-        Ok(Self {
-            key: Arc::new(key),
-            begin: validity.not_before.to_unix_duration().as_secs(),
-            end: validity.not_after.to_unix_duration().as_secs(),
-        })
+        let [begin, end] = [validity.not_before, validity.not_after].map(seconds);
+        Ok(Self { key: Arc::new(key), begin, end })
+    }
+}
+
+/// Returns when the first certificate in the file at `path` ends, which is the server's own in a chain, in seconds since
+/// 1970.
+///
+/// Errors: a sentence with the path.
+pub fn end_of_file(path: &Path) -> Result<i64, String> {
+    let unreadable = |reason: String| format!("the certificate {} cannot be read: {reason}", path.display());
+    let first = CertificateDer::from_pem_file(path).map_err(|error| unreadable(error.to_string()))?;
+    validity(&first).map(|validity| seconds(validity.not_after)).map_err(unreadable)
+}
+
+fn validity(certificate: &CertificateDer<'_>) -> Result<Validity, String> {
+    let certificate = x509_cert::Certificate::from_der(certificate).map_err(|error| error.to_string())?;
+    Ok(certificate.tbs_certificate.validity)
+}
+
+fn seconds(time: Time) -> i64 {
+    time.to_unix_duration().as_secs().cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_that_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("certificate.pem");
+        let mut parameters = rcgen::CertificateParams::new(vec!["shop.example".to_owned()]).unwrap();
+        parameters.not_after = rcgen::date_time_ymd(2030, 3, 17);
+        let key = rcgen::KeyPair::generate().unwrap();
+        std::fs::write(&path, parameters.self_signed(&key).unwrap().pem()).unwrap();
+        assert_eq!(end_of_file(&path), Ok(1_899_936_000));
+        std::fs::write(&path, "no certificate").unwrap();
+        assert!(end_of_file(&path).unwrap_err().contains("certificate.pem cannot be read"));
     }
 }

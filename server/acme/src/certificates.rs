@@ -7,10 +7,10 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use tokens::now;
 
 use crate::Certificate;
 use crate::answer::{self, Answer};
-use crate::renewal::now;
 use crate::storage::Issued;
 
 /// The protocol that an ACME server speaks to see the answer to a challenge (RFC 8737, section 6.2).
@@ -36,7 +36,7 @@ struct Answers {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// When the first of the failures in a row was, in seconds since 1970.
-    pub since: u64,
+    pub since: i64,
     /// The reason of the last one.
     pub reason: String,
 }
@@ -48,11 +48,15 @@ impl Certificates {
         self.succeed();
     }
 
+    /// Returns when the current certificate ends, in seconds since 1970; `None` without one.
+    pub fn end(&self) -> Option<i64> {
+        self.current.load().as_ref().map(|current| current.end)
+    }
+
     /// Returns how many seconds the current certificate is still valid, which is a negative number after its end;
     /// `None` without a certificate.
     pub fn seconds_left(&self) -> Option<i64> {
-        let current = self.current.load();
-        current.as_ref().map(|current| current.end.cast_signed() - now().cast_signed())
+        self.end().map(|end| end - now())
     }
 
     /// Returns why the last attempt to get or to read a certificate has failed; `None` if it has not.

@@ -1,6 +1,6 @@
 //! When a certificate is renewed, and how long nothing is tried after a failure.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How often files and rows are looked at that others may have changed.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_secs(2);
@@ -17,14 +17,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 /// The shortest wait after the ACME server has said that there were too many orders. Its limits are those of hours.
 pub(crate) const LIMITED_WAIT: Duration = Duration::from_secs(60 * 60);
 
-/// Returns the seconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
 /// Returns when a certificate that is valid from `begin` to `end` is renewed: when a third of this time is left, so that
 /// an ACME server may be away for weeks.
-pub(crate) fn due(begin: u64, end: u64) -> u64 {
+pub(crate) fn due(begin: i64, end: i64) -> i64 {
     end - end.saturating_sub(begin) / 3
 }
 

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use instant_acme::ChallengeType;
+use tokens::now;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::order::{Failure, order};
-use crate::renewal::{LOOK_INTERVAL, ORDER_LIMIT, SHORTEST_WAIT, due, now, wait_after};
+use crate::renewal::{LOOK_INTERVAL, ORDER_LIMIT, SHORTEST_WAIT, due, wait_after};
 use crate::storage::{Item, Storage, load_own};
 use crate::{Certificates, Settings};
 

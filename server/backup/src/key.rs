@@ -5,9 +5,8 @@
 //! format of age (<https://age-encryption.org/v1>), which the program of that name opens, too. pgBackRest's passphrase
 //! is the text of the key.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::iter;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use age::secrecy::{ExposeSecret as _, SecretString};
@@ -81,19 +80,10 @@ impl Key {
 
     /// Keeps the key in the data folder, readable for the owner alone.
     pub(crate) fn keep(&self, file: &Path) -> Result<(), Error> {
-        let draft = file.with_extension("new");
-        let write = || {
-            let mut options = std::fs::OpenOptions::new();
-            let mut output = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-            writeln!(
-                output,
-                "# The key of the backups. Whoever has it can read them.\n{}",
-                self.text().expose()
-            )?;
-            output.sync_all()?;
-            std::fs::rename(&draft, file)
-        };
-        write().map_err(Error::io(format!("write {}", file.display())))
+        let text =
+            format!("# The key of the backups. Whoever has it can read them.\n{}\n", self.text().expose());
+        let written = atomic_file::write(file, text.as_bytes(), 0o600);
+        written.map_err(Error::io(format!("write {}", file.display())))
     }
 
     /// Opens the key in `target`; `None` if there is none.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use embedded::Options;
-use postgres::{Database, DetachedClient, lead};
+use postgres::{Database, Lead};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -127,12 +127,9 @@ impl Task {
     pub async fn run(mut self, stop: CancellationToken) {
         self.remove_scratch();
         let pause = (self.repository.settings.max_loss / 6).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-        let mut leader: Option<DetachedClient> = None;
+        let mut lead = Lead::new(self.running.database.clone(), LEADER);
         while stop.run_until_cancelled(sleep(pause)).await.is_some() {
-            if leader.as_ref().is_none_or(|client| client.is_closed()) {
-                leader = lead(&self.running.database, LEADER).await;
-            }
-            if leader.is_some() && stop.run_until_cancelled(self.round()).await.is_none() {
+            if lead.take().await && stop.run_until_cancelled(self.round()).await.is_none() {
                 break;
             }
         }

@@ -3,8 +3,10 @@
 mod encrypted;
 mod redirects;
 
+use std::io;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use acme::{ACME_PROTOCOL, Certificates, Storage};
@@ -33,8 +35,15 @@ pub(crate) struct Https {
     plain: Connections,
     certificates: Arc<Certificates>,
     settings: acme::Settings,
-    /// Where an issued certificate is kept; `None` if the operator has one.
-    storage: Option<Storage>,
+    source: Source,
+}
+
+/// Where the certificate comes from.
+enum Source {
+    /// The operator's files.
+    Own { chain: PathBuf, key: PathBuf },
+    /// An ACME server; it is kept here.
+    Issued(Storage),
 }
 
 impl Https {
@@ -51,10 +60,10 @@ impl Https {
             return Ok(None);
         }
         let certificates = Arc::new(Certificates::default());
-        let storage = match (&tls.certificate, &tls.key) {
+        let source = match (&tls.certificate, &tls.key) {
             (Some(chain), Some(key)) => {
                 certificates.replace(acme::load_own(chain, key).map_err(Error::Advice)?);
-                None
+                Source::Own { chain: chain.clone(), key: key.clone() }
             }
             _ => {
                 let mut storage = storage(settings, backend, keys).await?;
@@ -62,14 +71,14 @@ impl Https {
                 if let Err(error) = storage.refresh(tls, &certificates).await {
                     tracing::error!(%error, "the stored certificate of HTTPS is not in use");
                 }
-                Some(storage)
+                Source::Issued(storage)
             }
         };
         let secure = bind(SocketAddr::new(tls.host, tls.port))?;
         let plain = bind(SocketAddr::new(tls.host, tls.http_port))?;
         let (at, redirects) = (secure.address(), plain.address());
         console::note(format_args!("HTTPS on {at}; {redirects} redirects to it."));
-        Ok(Some(Self { secure, plain, certificates, settings: tls.clone(), storage }))
+        Ok(Some(Self { secure, plain, certificates, settings: tls.clone(), source }))
     }
 
     /// Returns the sockets of both ports, as long as they accept connections.
@@ -90,7 +99,7 @@ impl Https {
         limits: Limits,
         stop: &CancellationToken,
     ) {
-        let Self { secure, plain, certificates, settings, storage } = self;
+        let Self { secure, plain, certificates, settings, source } = self;
         let mut config =
             ServerConfig::builder().with_no_client_auth().with_cert_resolver(Arc::clone(&certificates) as _);
         config.alpn_protocols = [b"h2".as_slice(), b"http/1.1", ACME_PROTOCOL].map(<[u8]>::to_vec).into();
@@ -102,10 +111,9 @@ impl Https {
             accept::serve(encrypted, routes, must_finish, stop.clone(), limits),
             accept::serve(plain, redirects, accept::may_write, stop.clone(), limits),
             stop.run_until_cancelled(async {
-                match (storage, &settings.certificate, &settings.key) {
-                    (Some(storage), ..) => acme::keep_issued(&settings, storage, &certificates).await,
-                    (None, Some(chain), Some(key)) => acme::keep_own(chain, key, &certificates).await,
-                    _ => {}
+                match source {
+                    Source::Own { chain, key } => acme::keep_own(&chain, &key, &certificates).await,
+                    Source::Issued(storage) => acme::keep_issued(&settings, storage, &certificates).await,
                 }
             }),
         );
@@ -128,8 +136,10 @@ async fn storage(settings: &Settings, backend: &Backend, keys: &Keys) -> Result<
 }
 
 /// Listens on `address`. A machine without IPv6 has only addresses of IPv4.
-fn bind(address: SocketAddr) -> Result<Connections, Error> {
-    let listener = match ports::take_or_bind(address) {
+///
+/// Errors: those of the system.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    match ports::take_or_bind(address) {
         Err(error)
             if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED)
                 && !matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::AddrInUse) =>
@@ -137,8 +147,11 @@ fn bind(address: SocketAddr) -> Result<Connections, Error> {
             ports::take_or_bind(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()))
         }
         listener => listener,
-    };
-    let listener = listener.map_err(|error| match error.kind() {
+    }
+}
+
+fn bind(address: SocketAddr) -> Result<Connections, Error> {
+    let listener = listen(address).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => Error::Advice(format!("cannot listen on {address}: {PRIVILEGED}")),
         _ => Error::io(format!("listen on {address} for HTTPS"))(error),
     })?;

@@ -7,8 +7,6 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::files::write_whole;
-
 /// How long a server may take to respond to the health check.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(3);
 
@@ -52,7 +50,7 @@ impl Instance {
         let path = path(data_dir);
         let written = serde_json::to_vec_pretty(&self)
             .map_err(std::io::Error::from)
-            .and_then(|text| write_whole(&path, &text, 0o600));
+            .and_then(|text| atomic_file::write(&path, &text, 0o600));
         if let Err(error) = written {
             tracing::warn!(%error, path = %path.display(), "other commands will not know that this server runs");
             return None;
@@ -106,10 +104,15 @@ impl Instance {
     }
 
     async fn is_well(&self, check: &str) -> bool {
-        let url = format!("{}/health/{check}", self.admin_url);
-        let client = reqwest::Client::builder().no_proxy().timeout(RESPONSE_LIMIT).build();
-        let Ok(client) = client else { return false };
-        client.get(url).send().await.is_ok_and(|response| response.status().is_success())
+        self.ask_admin(&format!("/health/{check}"), RESPONSE_LIMIT).await.is_ok()
+    }
+
+    /// Asks its admin port for `path`, for at most `limit`.
+    ///
+    /// Errors: also if the response is no success.
+    pub(crate) async fn ask_admin(&self, path: &str, limit: Duration) -> reqwest::Result<reqwest::Response> {
+        let client = reqwest::Client::builder().no_proxy().timeout(limit).build()?;
+        client.get(format!("{}{path}", self.admin_url)).send().await?.error_for_status()
     }
 }
 

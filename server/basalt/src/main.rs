@@ -10,7 +10,6 @@ mod declared;
 mod edge_functions;
 mod error;
 mod exposure;
-mod files;
 mod https;
 mod instance;
 mod logging;

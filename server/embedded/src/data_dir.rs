@@ -6,12 +6,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use atomic_file::sync_folder;
 use rustix::fs::{FlockOperation, flock};
 use tokio::time::{Instant, sleep};
 
 use super::account::Account;
 use super::error::Error;
-use super::files::{remove_if_present, sync_folder, write_atomically};
+use super::files::{remove_if_present, write_atomically};
 use super::layout::{cluster_in, major_of};
 use super::orphan::{self, POLL};
 

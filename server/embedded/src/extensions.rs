@@ -6,9 +6,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use atomic_file::temporary_name;
+
 use super::account::{self, Account};
 use super::error::Error;
-use super::files::{temporary_name, write_atomically};
+use super::files::write_atomically;
 use migrations::extensions::PRIVILEGED;
 
 /// The npm package's folder of extensions, below `native`.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use atomic_file::{sync_folder, temporary_name};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -14,7 +15,7 @@ use super::binaries::Binaries;
 use super::configuration::{self, Tuning};
 use super::data_dir::DataDir;
 use super::error::Error;
-use super::files::{sync_folder, temporary_name, write_atomically};
+use super::files::write_atomically;
 use super::log::last_lines;
 use super::superuser::Superuser;
 

@@ -9,13 +9,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use atomic_file::temporary_name;
 use data_encoding::HEXLOWER;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::error::Error;
 use super::extensions;
-use super::files::temporary_name;
 
 #[derive(Deserialize)]
 struct Link {

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use atomic_file::{sync_folder, temporary_name};
 use tokio_postgres::Client;
 
 use super::account::{Account, private_folder};
@@ -15,7 +16,7 @@ use super::archiver::{Engine, Recovery, RecoveryTarget};
 use super::binaries::Binaries;
 use super::data_dir::DataDir;
 use super::error::Error;
-use super::files::{remove_if_present, sync_folder, temporary_name, write_atomically};
+use super::files::{remove_if_present, write_atomically};
 use super::postmaster::LaunchPlan;
 use super::{Options, setup};
 

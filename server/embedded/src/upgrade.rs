@@ -10,6 +10,7 @@ mod transfer;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atomic_file::temporary_name;
 use rustix::process::Signal;
 
 use super::account::{self, Account};
@@ -17,7 +18,6 @@ use super::binaries::{Binaries, Search};
 use super::configuration::Tuning;
 use super::data_dir::DataDir;
 use super::error::Error;
-use super::files::temporary_name;
 use super::postmaster::{LaunchPlan, Postmaster};
 use super::setup::Credentials;
 use super::superuser::{self, Superuser};

@@ -25,7 +25,6 @@ pub use slots::Slots;
 pub use standbys::Standbys;
 pub use wal::Wal;
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 /// What a check asks of another part of the program.
@@ -44,9 +43,10 @@ fn time(duration: Duration) -> String {
 
 /// Returns `number` with the `unit`, in the plural if it is not 1.
 fn count(number: u64, unit: &str) -> String {
-    let mut text = format!("{number} {unit}");
-    if number != 1 {
-        let _ = write!(text, "s");
-    }
-    text
+    let ending = match number {
+        1 => "",
+        _ if unit.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{number} {unit}{ending}")
 }

@@ -6,7 +6,6 @@
 //!
 //! The rules are in [`checks`], one file each. They know no service: the program hands them what they look at.
 
-mod certificate_file;
 mod check;
 pub mod checks;
 mod list;
@@ -20,7 +19,6 @@ mod space;
 mod webhook;
 mod window;
 
-pub use certificate_file::end_of_certificate;
 pub use check::{Check, Scope};
 pub use list::List;
 pub use memory::Memory;

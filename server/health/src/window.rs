@@ -37,6 +37,19 @@ impl<T> Window<T> {
     }
 }
 
+impl<T: Copy + Default> Window<T> {
+    /// Adds a count that began at its default before the first reading, and returns what it was at the beginning of the
+    /// period.
+    pub(crate) fn count(&mut self, now: Instant, value: T) -> T {
+        if self.readings.is_empty() {
+            // Whatever was counted so far was counted since the last look.
+            self.push(now, T::default());
+        }
+        self.push(now, value);
+        self.oldest(now).map_or_else(T::default, |(_, oldest)| *oldest)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

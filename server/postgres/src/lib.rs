@@ -53,7 +53,7 @@ pub use database::Database;
 pub use error::{Error, ServerError};
 pub use identifier::{push_identifier, push_literal, quote_identifier, quote_literal};
 pub use json::JsonArray;
-pub use lead::lead;
+pub use lead::Lead;
 pub use lsn::Lsn;
 pub use metrics::PoolMetrics;
 pub use password::password_verifier;

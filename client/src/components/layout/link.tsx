@@ -1,7 +1,8 @@
 import type { ComponentProps, MouseEvent } from 'react'
 import { useHref, useLinkClickHandler, type To } from 'react-router-dom'
 
-export interface LinkProps extends Omit<ComponentProps<'a'>, 'href'> {
+/** Links open in the same tab: `follow` would not know of a `target`. */
+export interface LinkProps extends Omit<ComponentProps<'a'>, 'href' | 'target'> {
   to: To
 }
 

@@ -14,12 +14,20 @@ function waiting(all: HTMLElement[]) {
   return all.map((element) => element.hasAttribute('data-layout'))
 }
 
-it('lays out one element per frame, in their order', () => {
+/** Returns what shows the next frame. */
+function frames() {
   let next: () => void = () => undefined
   vi.stubGlobal('requestAnimationFrame', (callback: () => void) => {
     next = callback
     return 1
   })
+  return () => {
+    next()
+  }
+}
+
+it('lays out one element per frame, in their order', () => {
+  const next = frames()
   const all = elements(3)
   for (const element of all) layOutLater(element)
   expect(waiting(all)).toEqual([true, true, true])
@@ -31,11 +39,7 @@ it('lays out one element per frame, in their order', () => {
 })
 
 it('lays out an element before those in it', () => {
-  let next: () => void = () => undefined
-  vi.stubGlobal('requestAnimationFrame', (callback: () => void) => {
-    next = callback
-    return 1
-  })
+  const next = frames()
   const all = elements(3)
   const [outer, inner, other] = all
   if (!outer || !inner || !other) throw new Error('there are three')

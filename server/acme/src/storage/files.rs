@@ -1,8 +1,8 @@
 //! The files of the account and the certificate, which only this user may read.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -45,15 +45,10 @@ impl Files {
     /// Errors: a sentence.
     pub(super) fn write(&self, item: Item, value: &impl Serialize) -> Result<(), String> {
         let path = self.0.join(name(item));
-        let new = path.with_extension("new");
-        let write = || -> io::Result<()> {
-            let mut file =
-                OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-            file.write_all(&serde_json::to_vec(value)?)?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
-        };
-        write().map_err(|error| format!("{} cannot be written: {error}", path.display()))
+        let written = serde_json::to_vec(value)
+            .map_err(io::Error::from)
+            .and_then(|content| atomic_file::write(&path, &content, 0o600));
+        written.map_err(|error| format!("{} cannot be written: {error}", path.display()))
     }
 }
 

@@ -48,15 +48,8 @@ impl Functions {
             if state.failed_starts >= FAILED_STARTS {
                 found.push(state.failing());
             }
-            let window = self.ends.entry(state.name.clone()).or_insert_with(|| {
-                let mut window = Window::new(PERIOD);
-                // Whatever has ended so far has ended since the last look.
-                window.push(now, 0);
-                window
-            });
-            window.push(now, state.ends);
-            let before = window.oldest(now).map_or(0, |(_, ends)| *ends);
-            let recent = state.ends.saturating_sub(before);
+            let window = self.ends.entry(state.name.clone()).or_insert_with(|| Window::new(PERIOD));
+            let recent = state.ends.saturating_sub(window.count(now, state.ends));
             if recent >= ENDS {
                 found.push(state.crashing(recent));
             }
@@ -91,7 +84,6 @@ impl FunctionState {
 
     fn crashing(&self, ends: u64) -> Finding {
         let ended = count(ends, "process");
-        let ended = ended.replace("processs", "processes");
         let what =
             format!("{ended} of it ended by errors within {}, and the calls in them with it", time(PERIOD));
         let remedy = "See the reasons in the log (target function): an error that the function does not catch, or more \

@@ -41,14 +41,8 @@ impl Limits {
     fn find(&mut self, states: &[(&'static str, RequestState)], now: Instant) -> Vec<Finding> {
         let mut found = Vec::new();
         for (service, state) in states {
-            let window = self.before.entry(service).or_insert_with(|| {
-                let mut window = Window::new(PERIOD);
-                // Whatever was answered so far was answered since the last look.
-                window.push(now, RequestState::default());
-                window
-            });
-            window.push(now, *state);
-            let before = window.oldest(now).map_or_else(RequestState::default, |(_, before)| *before);
+            let window = self.before.entry(service).or_insert_with(|| Window::new(PERIOD));
+            let before = window.count(now, *state);
             let all = state.all.saturating_sub(before.all);
             found.extend(finding(service, all, state.refused.saturating_sub(before.refused)));
         }

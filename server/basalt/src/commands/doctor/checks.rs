@@ -1,7 +1,7 @@
 //! The checks of `basalt doctor`.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use super::memory::memory;
 use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
 use crate::edge_functions::EdgeFunctions;
+use crate::https;
 use crate::instance::Instance;
 use crate::machine_memory;
 use crate::ports::Owner;
@@ -59,7 +60,7 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     let admin = port("basalt.admin_port", (own, settings.server.admin_port), false, is_served);
     findings.push(finding("Admin port", admin));
     if settings.tls.is_on() {
-        findings.push(finding("HTTPS", https(settings, is_served)));
+        findings.push(finding("HTTPS", ports_of_https(settings, is_served)));
     }
     findings.push(finding("Buckets", buckets(settings)));
     findings.extend(EdgeFunctions::new(settings).map(|functions| finding("Functions", edge(&functions))));
@@ -387,12 +388,12 @@ fn port(key: &str, (host, port): (IpAddr, u16), is_fixed: bool, running: bool) -
 }
 
 /// Looks whether the ports of HTTPS can be had.
-fn https(settings: &Settings, running: bool) -> Verdict {
+fn ports_of_https(settings: &Settings, running: bool) -> Verdict {
     let tls = &settings.tls;
     for port in [tls.port, tls.http_port] {
-        match TcpListener::bind((tls.host, port)) {
+        match https::listen(SocketAddr::new(tls.host, port)) {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                return Verdict::Broken(format!("{}:{port}: {}", tls.host, crate::https::PRIVILEGED));
+                return Verdict::Broken(format!("{}:{port}: {}", tls.host, https::PRIVILEGED));
             }
             Err(error) if !running => return Verdict::Broken(format!("{}:{port}: {error}", tls.host)),
             _ => {}

@@ -55,17 +55,13 @@ pub(super) async fn run(settings: &Settings) -> Result<(), Error> {
 
 /// Has a running server look now.
 async fn ask(instance: &Instance) -> Result<Vec<Problem>, Error> {
-    let failed =
-        |reason: String| Error::Advice(format!("the running server does not say what is wrong: {reason}"));
-    let url = format!("{}/health/problems?refresh=true&public=true", instance.admin_url);
-    let client = reqwest::Client::builder().no_proxy().timeout(RESPONSE_LIMIT).build();
-    let sent = client.map_err(|error| failed(tls::describe(error)))?.get(url).send().await;
-    let response = sent.and_then(reqwest::Response::error_for_status);
-    let list = match response {
-        Ok(response) => response.json::<List>().await,
-        Err(error) => Err(error),
+    let failed = |error| {
+        let reason = tls::describe(error);
+        Error::Advice(format!("the running server does not say what is wrong: {reason}"))
     };
-    list.map(|list| list.problems).map_err(|error| failed(tls::describe(error)))
+    let path = "/health/problems?refresh=true&public=true";
+    let response = instance.ask_admin(path, RESPONSE_LIMIT).await.map_err(failed)?;
+    response.json().await.map(|list: List| list.problems).map_err(failed)
 }
 
 fn of_settings(settings: &Settings) -> Vec<Problem> {

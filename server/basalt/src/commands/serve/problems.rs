@@ -15,12 +15,11 @@ use auth::OperatorMailer;
 use futures_util::FutureExt as _;
 use parking_lot::RwLock;
 use poem::{Endpoint, Response};
-use postgres::{Database, DetachedClient, lead};
+use postgres::Database;
 use tokio::sync::Mutex;
 
 use super::services::RunningServices;
 use crate::exposure;
-use crate::files::write_whole;
 use crate::settings::Settings;
 use tables::OpenTables;
 
@@ -126,7 +125,7 @@ async fn list(monitor: &Monitor, is_fresh: bool) -> Arc<List> {
 fn memory(settings: &Settings) -> Memory {
     let path = settings.data_dir.join(FILE);
     let content = std::fs::read(&path).ok();
-    Memory::new(content.as_deref(), move |content| write_whole(&path, content, 0o600))
+    Memory::new(content.as_deref(), move |content| atomic_file::write(&path, content, 0o600))
 }
 
 /// Returns what sends mails to the operator; `None` if the mailer of auth cannot be made, which has been said then.
@@ -140,16 +139,9 @@ fn mail_sender(auth: &auth::Settings) -> Option<MailSender> {
 
 /// Returns what takes the lead among the servers of `database`, and keeps it.
 fn leader(database: Database) -> Lead {
-    let held = Arc::new(Mutex::new(None::<DetachedClient>));
+    let lead = Arc::new(Mutex::new(postgres::Lead::new(database, LEADER)));
     Box::new(move || {
-        let (database, held) = (database.clone(), Arc::clone(&held));
-        async move {
-            let mut held = held.lock().await;
-            if held.as_ref().is_none_or(|client| client.is_closed()) {
-                *held = lead(&database, LEADER).await;
-            }
-            held.is_some()
-        }
-        .boxed()
+        let lead = Arc::clone(&lead);
+        async move { lead.lock().await.take().await }.boxed()
     })
 }

@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use crate::commands::restore;
 use crate::console;
 use crate::error::Error;
-use crate::files::write_whole;
 use crate::settings::Settings;
 
 /// The name of the file.
@@ -53,7 +52,7 @@ impl Backups for ServedBackups {
             let moment = Moment::of_microseconds(microseconds).map_err(|error| error.to_string())?;
             self.repository.check(moment).await.map_err(|error| error.to_string())?;
             let wish = serde_json::to_vec(&Wish { microseconds }).map_err(|error| error.to_string())?;
-            write_whole(&self.data_dir.join(FILE), &wish, 0o600).map_err(|error| error.to_string())?;
+            atomic_file::write(&self.data_dir.join(FILE), &wish, 0o600).map_err(|error| error.to_string())?;
             tracing::warn!(%moment, "the server stops serving to restore the project");
             let signals = self.signals.clone();
             tokio::spawn(async move {

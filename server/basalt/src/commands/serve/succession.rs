@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
 use crate::error::Error;
-use crate::files::write_whole;
 use crate::program;
 
 /// The name of the file with the wish, in the data folder.
@@ -36,7 +35,7 @@ struct Wish {
 pub(in crate::commands) fn wish(data_dir: &Path, pid: i32) -> Result<(), Error> {
     let text = serde_json::to_vec(&Wish { pid }).map_err(|error| Error::Advice(error.to_string()))?;
     // Of root, perhaps; the server of another user has to read it. Nobody else reaches the data folder.
-    write_whole(&data_dir.join(FILE), &text, 0o644).map_err(Error::io("ask the server to switch"))
+    atomic_file::write(&data_dir.join(FILE), &text, 0o644).map_err(Error::io("ask the server to switch"))
 }
 
 /// The public ports of a server, which outlive it if another version follows.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::health::checks::{Ask, BackupState, CertificateState, FunctionState, MailState, RequestState};
-use ::health::end_of_certificate;
 use acme::Certificates;
 use gateway::Gateway;
 use storage::BackendKind;
@@ -38,16 +37,15 @@ pub(super) fn certificates(
     let file = settings.database.certificate.clone().filter(|_| settings.database.listen.is_some());
     Box::new(move || {
         let of_https = |certificates: &Arc<Certificates>| {
-            let left = certificates.seconds_left().map(time::Duration::seconds);
             Ok(CertificateState {
                 subject: "HTTPS".to_owned(),
-                not_after: left.map(|left| OffsetDateTime::now_utc() + left),
+                not_after: certificates.end().and_then(at),
                 renewal_error: certificates.failure().map(|failure| failure.reason),
             })
         };
         let of_database = |file: &PathBuf| {
             let subject = format!("database ({})", display_path(file));
-            Ok(CertificateState { subject, not_after: Some(end_of_certificate(file)?), renewal_error: None })
+            Ok(CertificateState { subject, not_after: at(acme::end_of_file(file)?), renewal_error: None })
         };
         https.iter().map(of_https).chain(file.iter().map(of_database)).collect()
     })
@@ -57,8 +55,7 @@ pub(super) fn backups(settings: &Settings, metrics: backup::Metrics) -> Ask<Back
     let is_daily = settings.database.url.is_none() && settings.backup.time().is_some();
     Box::new(move || {
         let backup::BackupState { is_late, is_damaged, has_failed, last } = metrics.state();
-        let last = last.and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
-        BackupState { is_late, is_damaged, has_failed, last, is_daily }
+        BackupState { is_late, is_damaged, has_failed, last: last.and_then(at), is_daily }
     })
 }
 
@@ -77,4 +74,9 @@ pub(super) fn mails(auth: auth::Handles) -> Ask<MailState> {
         let auth::MailState { failed, pending, most_pending } = auth.mail_state();
         MailState { failed, pending, most_pending }
     })
+}
+
+/// Returns the time of a number of seconds since 1970; `None` for one that no calendar has.
+fn at(seconds: i64) -> Option<OffsetDateTime> {
+    OffsetDateTime::from_unix_timestamp(seconds).ok()
 }
