@@ -94,7 +94,7 @@ impl Booted {
         if is_served {
             let before = self.functions.processes.write().insert(name, Arc::clone(&self.processes));
             if let Some(before) = before {
-                before.renew();
+                before.replace();
             }
         }
     }
@@ -115,7 +115,7 @@ impl Inner {
     /// Makes the next call of the function `name` look for it again.
     fn forget(&self, name: &str) {
         if let Some(processes) = self.processes.write().remove(name) {
-            processes.renew();
+            processes.replace();
         }
     }
 }

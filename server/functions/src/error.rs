@@ -63,6 +63,9 @@ pub(crate) enum Error {
     /// The function's response did not begin in time.
     #[error("Request idle timeout limit ({}s) reached", .0.as_secs_f64())]
     Idle(Duration),
+    /// Another version, or another configuration, has taken the place of the process that the call was for.
+    #[error("Function has changed; try again")]
+    Replaced,
     /// The server is stopping.
     #[error("The server is shutting down; try again later")]
     Stopping,
@@ -80,7 +83,7 @@ impl Error {
             Self::LegacyToken => "UNAUTHORIZED_LEGACY_JWT",
             Self::AsymmetricToken => "UNAUTHORIZED_ASYMMETRIC_JWT",
             Self::Body => "BAD_REQUEST",
-            Self::NoDeno(_) | Self::Boot(_) | Self::Stopping => "BOOT_ERROR",
+            Self::NoDeno(_) | Self::Boot(_) | Self::Replaced | Self::Stopping => "BOOT_ERROR",
             Self::Worker => "WORKER_ERROR",
             Self::Resources => "WORKER_RESOURCE_LIMIT",
             Self::Busy => "WORKER_LIMIT",
@@ -94,7 +97,9 @@ impl Error {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body => StatusCode::BAD_REQUEST,
-            Self::NoDeno(_) | Self::Boot(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoDeno(_) | Self::Boot(_) | Self::Replaced | Self::Stopping => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Worker => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Idle(_) => StatusCode::GATEWAY_TIMEOUT,
             // A status of the hosted platform, which no standard defines.

@@ -178,13 +178,10 @@ impl Inner {
             return Ok(StatusCode::INTERNAL_SERVER_ERROR.into());
         };
         let deployed = processes.deployed();
-        // Preflights carry no token; the function responds to them itself.
-        if deployed.function.verify_jwt && request.method() != Method::OPTIONS {
-            verify::verify(request.headers(), &self.verifier)?;
-        }
+        self.verify(deployed, &request)?;
         let span = trace::begin(&mut request, &deployed.name);
         let origin = Origin { address: caller.address, request_id: caller.request_id.header() };
-        let outcome = self.relay(request, origin, &processes).await;
+        let outcome = self.relay(request, origin, processes).await;
         if let Some(span) = span {
             trace::end(span, &outcome);
         }
@@ -195,14 +192,31 @@ impl Inner {
         &self,
         request: Box<Request>,
         origin: Origin<'_>,
-        processes: &Processes,
+        mut processes: Arc<Processes>,
     ) -> Result<Response, Error> {
         let incoming = IncomingCall::receive(request).await;
         let size = incoming.size();
-        // A socket has no body, whatever its handshake announces.
-        let slot = processes.for_body(if incoming.is_socket() { Some(0) } else { size });
-        let call = slot.admit(incoming.is_socket(), size).await?;
-        relay::relay(incoming, origin, call, slot).await
+        loop {
+            // A socket has no body, whatever its handshake announces.
+            let slot = processes.for_body(if incoming.is_socket() { Some(0) } else { size });
+            match slot.admit(incoming.is_socket(), size).await {
+                // As happens to a call whose body begins late.
+                Err(Error::Replaced) => {
+                    processes = self.processes(name(incoming.request().uri().path()))?;
+                    self.verify(processes.deployed(), incoming.request())?;
+                }
+                admitted => return relay::relay(incoming, origin, admitted?, slot).await,
+            }
+        }
+    }
+
+    /// Checks the token of `request`, if the function wants one.
+    fn verify(&self, deployed: &DeployedFunction, request: &Request) -> Result<(), Error> {
+        // Preflights carry no token; the function responds to them itself.
+        match deployed.function.verify_jwt && request.method() != Method::OPTIONS {
+            true => verify::verify(request.headers(), &self.verifier),
+            false => Ok(()),
+        }
     }
 
     /// Returns the processes of function `name`.
@@ -234,9 +248,8 @@ impl Inner {
 
     /// Makes the next call of each function start a new process with the current configuration.
     pub(crate) fn renew_all(&self) {
-        // A call that has found its processes already is one of those that run.
         for (_, processes) in self.processes.write().drain() {
-            processes.renew();
+            processes.replace();
         }
     }
 

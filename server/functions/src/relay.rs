@@ -77,6 +77,11 @@ impl IncomingCall {
         Self { request, body, upload, upgrade }
     }
 
+    /// Returns the request, without its body.
+    pub(crate) const fn request(&self) -> &poem::Request {
+        &self.request
+    }
+
     /// Reports whether the caller asks for a WebSocket.
     pub(crate) const fn is_socket(&self) -> bool {
         self.upgrade.is_some()

@@ -74,7 +74,7 @@ async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> 
         .body(BODY);
     let request_id = HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).map_err(|_| Error::NotFound)?;
     let origin = Origin { address: IpAddr::V4(Ipv4Addr::LOCALHOST), request_id: &request_id };
-    let response = functions.relay(Box::new(request), origin, &processes).await?;
+    let response = functions.relay(Box::new(request), origin, processes).await?;
     let status = response.status();
     // The response is read to its end, so that the connection can be reused for another call.
     let _ = response.into_body().into_bytes_limit(LONGEST_RESPONSE).await;

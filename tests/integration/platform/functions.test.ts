@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
@@ -6,6 +7,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { end, track } from '../../support/programs.mjs'
 import { psqlAsSuperuser, Server } from '../../support/server.mjs'
+import { dial, head, write } from '../../support/raw.ts'
 import { Platform, saying, type FunctionBody, type Refusal } from './support.ts'
 
 /** How often a function is deployed under load. */
@@ -392,6 +394,27 @@ describe.skipIf(inject('own') === null)('functions that are deployed to a runnin
         for (const [index, name] of names.entries())
           expect((await text(name)).at(-1)).toBe(String((round + index) % 2))
       }
+    })
+
+    test('do not lose a call whose body begins after several of them', async () => {
+      const answering = (word: string) => `
+        Deno.serve(async (request) => new Response(await request.text() + ' ${word}'))`
+      await deploy('late', answering('first'))
+      const socket = await dial(platform.url)
+      const headers = {
+        Authorization: `Bearer ${platform.server.access.anonKey}`,
+        'Content-Length': '4',
+        Connection: 'close',
+      }
+      await write(socket, head('POST', `${platform.url}/functions/v1/late`, headers))
+      // Its version is chosen, and gone before there is anything to give to it.
+      await platform.call('late')
+      await deploy('late', answering('second'))
+      await deploy('late', answering('third'))
+      const answered = once(socket, 'data')
+      await write(socket, 'body')
+      expect(String((await answered)[0])).toMatch(/^HTTP\/1.1 200[^]*body third/)
+      socket.destroy()
     })
 
     test('lose no call', async () => {

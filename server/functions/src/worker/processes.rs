@@ -65,6 +65,12 @@ impl Processes {
         self.0.iter().any(|slot| slot.imports(path))
     }
 
+    /// Has calls that come yet look for the function again, because others have taken the place of these. Theirs end with
+    /// their last call.
+    pub(crate) fn replace(&self) {
+        self.0.iter().for_each(|slot| slot.replace());
+    }
+
     /// Makes the next call of each start a new process, because files have changed.
     pub(crate) fn renew(&self) {
         self.0.iter().for_each(|slot| slot.renew());

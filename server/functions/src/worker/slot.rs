@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fairness::{FairSemaphore, Permit, Refusal};
@@ -49,6 +49,8 @@ pub(crate) struct Slot {
     failed_in_a_row: AtomicU64,
     /// Why the last one failed.
     last_failure: Mutex<Option<NotBooted>>,
+    /// Whether another slot has taken its place, so that it starts no more processes.
+    is_replaced: AtomicBool,
 }
 
 /// A call or a WebSocket in a process. The process is kept until the call is dropped.
@@ -105,6 +107,7 @@ impl Slot {
             failed_starts: AtomicU64::new(0),
             failed_in_a_row: AtomicU64::new(0),
             last_failure: Mutex::default(),
+            is_replaced: AtomicBool::new(false),
         })
     }
 
@@ -129,7 +132,8 @@ impl Slot {
     ///
     /// Errors: [`Error::Busy`] when too many calls wait or too many sockets are open, in all or of the caller's
     /// network, [`Error::Idle`] when no other call ended in time, [`Error::Boot`] and [`Error::NoDeno`] when the
-    /// process cannot be started, [`Error::Stopping`] when the server stops.
+    /// process cannot be started, [`Error::Replaced`] when the function has to be looked for again,
+    /// [`Error::Stopping`] when the server stops.
     pub(crate) async fn admit(self: &Arc<Self>, is_socket: bool, size: Option<u64>) -> Result<Call, Error> {
         let caller = fairness::caller();
         let limit = self.configuration.settings.limits.request;
@@ -178,7 +182,10 @@ impl Slot {
         }
         let permits = call.permits.take().ok_or(Error::Worker)?;
         drop(call);
-        self.enter_any(permits).await
+        self.enter_any(permits).await.map_err(|error| match error {
+            Error::Replaced => Error::Worker,
+            other => other,
+        })
     }
 
     /// Lets a call into the process, which is started if none runs.
@@ -188,7 +195,14 @@ impl Slot {
                 Ok(call) => return Ok(call),
                 Err(unused) => permits = unused,
             }
-            Box::pin(self.start()).await?;
+            let started = match self.is_replaced.load(Ordering::Acquire) {
+                true => Err(Error::Replaced),
+                false => Box::pin(self.start()).await,
+            };
+            // While it started, its files may have gone with its version.
+            started.map_err(|error| {
+                if self.is_replaced.load(Ordering::Acquire) { Error::Replaced } else { error }
+            })?;
         }
     }
 
@@ -402,6 +416,12 @@ impl Slot {
         if let Some(worker) = current.take_if(|worker| worker.unused_since().is_some()) {
             worker.retire();
         }
+    }
+
+    /// Has calls that come yet look for the function again. The process ends with its last call.
+    pub(super) fn replace(&self) {
+        self.is_replaced.store(true, Ordering::Release);
+        self.renew();
     }
 
     /// Makes the next call start a new process, because files have changed. The old process ends with its last call.
