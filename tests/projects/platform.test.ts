@@ -337,6 +337,35 @@ content_path = "./supabase/templates/invite.html"
     await basalt('settings', 'reset', '--all')
   })
 
+  test('changes settings of Postgres, with a restart where it needs one', async () => {
+    const shown = async (name: string) => (await server.psql(`show ${name}`)).trim()
+    expect(await supabase('postgres-config', 'get', '--experimental')).not.toContain('work_mem')
+    const [work, buffers] = [await shown('work_mem'), await shown('shared_buffers')]
+    const update = ['postgres-config', 'update', '--experimental', '--yes']
+    await supabase(...update, '--config', 'work_mem=7MB', '--config', 'max_connections=150')
+    expect([await shown('work_mem'), await shown('max_connections')]).toEqual(['7MB', '150'])
+    expect(await supabase('postgres-config', 'get', '--experimental')).toMatch(/work_mem[^]*7MB/)
+
+    await supabase(...update, '--no-restart', '--config', 'shared_buffers=64MB')
+    expect(await get('/config/database/postgres')).toEqual({
+      work_mem: '7MB',
+      max_connections: 150,
+      shared_buffers: '64MB',
+    })
+    expect(await shown('shared_buffers')).toBe(buffers)
+
+    const plain = await read('config.toml')
+    const settings = '\n[db.settings]\nwork_mem = "9MB"\nstatement_timeout = "90s"\n'
+    await write({ 'config.toml': plain + settings })
+    await supabase('config', 'push', '--remote', '--yes')
+    await write({ 'config.toml': plain })
+    expect([await shown('work_mem'), await shown('statement_timeout')]).toEqual(['9MB', '90s'])
+
+    const remove = ['postgres-config', 'delete', '--experimental', '--yes']
+    await supabase(...remove, '--config', 'work_mem,statement_timeout')
+    expect([await shown('work_mem'), await shown('statement_timeout')]).toEqual([work, '0'])
+  })
+
   test('works on the database by its URL', async () => {
     const { DB_URL = '' } = await server.status()
     const remote = `--remote=${DB_URL}`

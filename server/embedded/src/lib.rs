@@ -19,6 +19,7 @@ mod layout;
 mod log;
 mod memory;
 mod orphan;
+mod overrides;
 mod package;
 mod platform;
 mod postmaster;
@@ -37,7 +38,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -46,13 +47,16 @@ pub use binaries::{Binaries, Search, find_client, find_psql};
 pub use error::{Error, SearchReport};
 pub use exchange::{exchange, exchange_back, has_cluster};
 pub use memory::Memory;
+pub use overrides::{OverrideError, Overrides};
 pub use preload::{MissingLibrary, missing_libraries};
 pub use setup::log_file;
 pub use supervisor::State;
 pub use upgrade::{Hardening, Upgrade};
 pub use version::{MINIMUM_MAJOR, Version};
 
+use account::Account;
 use data_dir::DataDir;
+use overrides::Restart;
 use postgres::conninfo::Conninfo;
 use setup::Credentials;
 use superuser::Superuser;
@@ -185,6 +189,10 @@ pub struct Cluster {
     credentials: Credentials,
     throwaway: bool,
     is_restored: bool,
+    /// Whom Postgres runs as.
+    account: Option<Account>,
+    /// Has Postgres restarted.
+    restarts: mpsc::Sender<Restart>,
     state: watch::Receiver<State>,
     stop: CancellationToken,
     supervisor: Mutex<Option<JoinHandle<()>>>,
@@ -302,6 +310,12 @@ impl Cluster {
     /// Returns a receiver of the cluster's state.
     pub fn state(&self) -> watch::Receiver<State> {
         self.state.clone()
+    }
+
+    /// Returns what reads and changes the settings of this Postgres while it runs.
+    pub fn overrides(&self) -> Overrides {
+        let (superuser, folder) = (self.credentials.superuser, self.data.cluster());
+        Overrides::new(self.login(), superuser, folder, self.account.clone(), self.restarts.clone())
     }
 
     /// Shuts Postgres down: ends all sessions and writes everything to disk. Returns when all processes that were

@@ -8,7 +8,7 @@ use ::settings::Secret;
 use postgres_protocol::password::scram_sha_256;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -81,7 +81,9 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     let (run_dir, port) = (plan.run_dir.clone(), plan.port);
     let (sender, state) = watch::channel(State::Running { pid: postmaster.pid() });
     let stop = CancellationToken::new();
-    let task = tokio::spawn(supervisor::supervise(plan, postmaster, sender, stop.clone()));
+    let (restarts, orders) = mpsc::channel(1);
+    let account = plan.account.clone();
+    let task = tokio::spawn(supervisor::supervise(plan, postmaster, sender, orders, stop.clone()));
     let cluster = Cluster {
         data,
         binaries,
@@ -91,6 +93,8 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         credentials,
         throwaway,
         is_restored: options.recovery.is_some(),
+        account,
+        restarts,
         state,
         stop,
         supervisor: Mutex::new(Some(task)),

@@ -152,9 +152,18 @@ pub(super) async fn set_up_postgres(
     client.batch_execute(&guards).await
 }
 
-/// Returns how many of `max_connections` connections the role `postgres` may have. The pools of the services that log
-/// in as other roles have about 70 together, and the login of the extension http 8.
+/// Gives the role `postgres` its part of the connections anew, after their number has changed.
+pub(super) async fn limit_postgres(client: &Client) -> Result<(), tokio_postgres::Error> {
+    let question = "select pg_catalog.current_setting('max_connections')::int";
+    let connections = connections_of_postgres(client.query_one(question, &[]).await?.get(0));
+    client.batch_execute(&format!("alter role {POSTGRES} connection limit {connections}")).await
+}
+
+/// How many connections the services use at most that log in as other roles: their pools have about 70 together, and
+/// the login of the extension http 8.
+pub(super) const CONNECTIONS_OF_SERVICES: i32 = 80;
+
+/// Returns how many of `max_connections` connections the role `postgres` may have.
 fn connections_of_postgres(max_connections: i32) -> i32 {
-    const FOR_SERVICES: i32 = 80;
-    (max_connections - FOR_SERVICES).max(max_connections / 3)
+    (max_connections - CONNECTIONS_OF_SERVICES).max(max_connections / 3)
 }

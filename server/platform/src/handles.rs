@@ -22,6 +22,7 @@ use crate::deployments::Deployments;
 use crate::gate::{DatabaseGate, GateRules};
 use crate::logs::{LogParts, Logs};
 use crate::managed::{Configurable, ServiceConfig};
+use crate::postgres_settings::PostgresSettings;
 use crate::project::Project;
 use crate::runtime::FunctionRuntime;
 use crate::services::{Service, ServiceEndpoint};
@@ -56,6 +57,8 @@ pub struct Parts {
     pub functions: Option<(Arc<dyn FunctionRuntime>, PathBuf)>,
     /// What decides who may connect to the database from other machines; `None` if nobody may.
     pub gate: Option<Arc<dyn DatabaseGate>>,
+    /// Changes settings of Postgres; `None` if it does not belong to this server.
+    pub postgres: Option<Arc<dyn PostgresSettings>>,
     /// What is made of the settings; `None` if they cannot be changed while the server runs.
     pub server: Option<Arc<dyn Configurable>>,
     /// The managed settings that it was made of.
@@ -83,6 +86,7 @@ pub(crate) struct Inner {
     pub(crate) deployments: Option<Deployments>,
     pub(crate) failures: Failures,
     pub(crate) gate: Option<Arc<dyn DatabaseGate>>,
+    pub(crate) postgres: Option<Arc<dyn PostgresSettings>>,
     pub(crate) health: Health,
     pub(crate) server: Option<Arc<dyn Configurable>>,
     /// The managed settings that were used last, or that could not be used. Held while they are changed.
@@ -109,8 +113,20 @@ impl Handles {
         {
             return Err(format!("basalt.platform.ref: expected 20 lowercase letters, found {wrong:?}"));
         }
-        let Parts { store, project, reader, keys, functions, gate, server, managed, health, logs, backups } =
-            parts;
+        let Parts {
+            store,
+            project,
+            reader,
+            keys,
+            functions,
+            gate,
+            postgres,
+            server,
+            managed,
+            health,
+            logs,
+            backups,
+        } = parts;
         let identity = Project::load(&store, &keys, settings).await.map_err(Error::described)?;
         let runtime = functions.as_ref().map(|(runtime, _)| Arc::clone(runtime));
         let deployments = functions.map(|(runtime, folder)| Deployments::new(store.clone(), runtime, folder));
@@ -127,6 +143,7 @@ impl Handles {
             deployments,
             runtime,
             gate,
+            postgres,
             health,
             server,
             managed: tokio::sync::Mutex::new(managed),

@@ -134,7 +134,6 @@ const REFUSED = [
   'post /v1/projects',
   'post /v1/projects/{ref}/branches',
   'patch /v1/projects/{ref}/config/database/pooler',
-  'put /v1/projects/{ref}/config/database/postgres',
 ]
 
 // Lints and kinds of objects that upstream's own linter has, and the document lacks. The Supabase CLI takes them.
@@ -486,6 +485,9 @@ describe.skipIf(inject('own') === null)(
         },
       })
       await ask('get /v1/projects/{ref}/config/auth')
+      const ofPostgres = { work_mem: '8MB', max_parallel_workers: 4, hot_standby_feedback: true }
+      await ask('put /v1/projects/{ref}/config/database/postgres', { json: ofPostgres })
+      expect(await ask('get /v1/projects/{ref}/config/database/postgres')).toEqual(ofPostgres)
       await ask('patch /v1/projects/{ref}/config/storage', { json: { fileSizeLimit: 1_000_000 } })
       await ask('patch /v1/projects/{ref}/config/realtime', {
         json: { max_channels_per_client: 7 },

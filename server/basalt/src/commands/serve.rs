@@ -221,8 +221,8 @@ async fn serve_ports(
     let (server, orders) = managed::orders();
     let server = invocation.map(|_| (Arc::new(server), managed.clone()));
     let backups = backups_of(settings, backend, signals);
-    let has_cluster = backend.cluster.is_some();
-    let surroundings = platform::Surroundings { gate, has_cluster, backups, server };
+    let postgres = backend.cluster.as_ref().map(embedded::Cluster::overrides);
+    let surroundings = platform::Surroundings { gate, postgres, backups, server };
     let platform = platform::start(settings, keys, running, functions.as_ref(), surroundings).await?;
     let project_ref = platform.as_ref().map(::platform::Handles::project_ref);
     let of_https = https.as_ref().map(Https::certificates);

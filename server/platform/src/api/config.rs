@@ -18,27 +18,12 @@ use super::Context;
 use super::payload::Done;
 use crate::Error;
 use crate::access::Scope;
-use crate::console::Query;
 use crate::managed::Section;
+use crate::postgres_settings::{self, names};
 
 pub(super) use sections::all;
 
 pub(super) struct ConfigApi(pub(super) Arc<Context>);
-
-/// The settings of Postgres that the interface shows, and how their values are written.
-const POSTGRES_SETTINGS: &str = "select pg_catalog.jsonb_object_agg(name, case \
-       when vartype = 'bool' then pg_catalog.to_jsonb(setting::boolean) \
-       when name in ('max_connections', 'max_locks_per_transaction', 'max_parallel_maintenance_workers', \
-         'max_parallel_workers', 'max_parallel_workers_per_gather', 'max_replication_slots', 'max_wal_senders', \
-         'max_worker_processes') then pg_catalog.to_jsonb(setting::bigint) \
-       else pg_catalog.to_jsonb(pg_catalog.current_setting(name)) end) as settings \
-     from pg_catalog.pg_settings where name in ('effective_cache_size', 'logical_decoding_work_mem', \
-       'maintenance_work_mem', 'track_activity_query_size', 'max_connections', 'max_locks_per_transaction', \
-       'max_parallel_maintenance_workers', 'max_parallel_workers', 'max_parallel_workers_per_gather', \
-       'max_replication_slots', 'max_slot_wal_keep_size', 'max_standby_archive_delay', \
-       'max_standby_streaming_delay', 'max_wal_size', 'max_wal_senders', 'max_worker_processes', \
-       'session_replication_role', 'shared_buffers', 'statement_timeout', 'track_commit_timestamp', 'wal_keep_size', \
-       'wal_sender_timeout', 'work_mem', 'checkpoint_timeout', 'hot_standby_feedback')";
 
 #[OpenApi]
 impl ConfigApi {
@@ -156,22 +141,33 @@ impl ConfigApi {
         Ok(Json(json!({ "pool_mode": "session" })))
     }
 
-    /// Returns the settings of Postgres.
+    /// Returns the settings of Postgres that were changed.
     #[oai(path = "/projects/:project/config/database/postgres", method = "get")]
     async fn postgres(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {
         self.0.enter(request, &project, Scope::DatabaseConfigRead)?;
-        let time = self.0.settings.query_timeout;
-        let query = Query { sql: POSTGRES_SETTINGS, parameters: &[], is_read_only: true, time };
-        let rows = self.0.inner().console.run(&query).await?;
-        Ok(Json(rows.first().map_or_else(|| json!({}), |row| row["settings"].clone())))
+        match &self.0.inner().postgres {
+            Some(settings) => Ok(Json(postgres_settings::shown(&settings.read(&names()).await?))),
+            None => Ok(Json(json!({}))),
+        }
     }
 
-    /// Refuses to change the settings of Postgres.
+    /// Changes settings of Postgres, which is restarted if it reads them at its start only: those in the body are
+    /// changed, all others are no longer. Returns the settings that are changed then.
     #[oai(path = "/projects/:project/config/database/postgres", method = "put")]
-    async fn change_postgres(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
-        self.0.enter(request, &project, Scope::DatabaseConfigWrite)?;
-        let message = "The settings of Postgres are in postgresql.conf of the server's data folder";
-        Err(Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into()))
+    async fn change_postgres(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        change: Json<Value>,
+    ) -> Result<Json<Value>, Error> {
+        let operator = self.0.enter(request, &project, Scope::DatabaseConfigWrite)?;
+        let settings = self.0.inner().postgres.as_ref().ok_or_else(postgres_settings::not_ours)?;
+        let (values, may_restart) = postgres_settings::asked(&change)?;
+        settings.replace(&names(), &values, may_restart).await?;
+        self.0
+            .audit(&operator, "postgres.set", json!({ "names": values.keys().collect::<Vec<_>>() }))
+            .await?;
+        Ok(Json(postgres_settings::shown(&values)))
     }
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use ::platform::{
     Backups, CHANNEL, Configurable, DatabaseGate, FunctionRuntime, Handles, Health, LOGS_READER, LogParts,
-    Parts, READER, ServiceHealth, TakeCalls, Version,
+    Parts, PostgresRefusal, PostgresSettings, READER, ServiceHealth, TakeCalls, Version,
 };
+use embedded::{OverrideError, Overrides};
 use functions::{DeployedFunction, Deployment, Function, Functions, Secrets};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -95,8 +96,8 @@ async fn has_role(database: &Database, role: &str) -> Result<bool, Error> {
 pub(super) struct Surroundings {
     /// Decides who may connect to the database from other machines.
     pub(super) gate: Option<Arc<Gate>>,
-    /// Whether Postgres is this program's.
-    pub(super) has_cluster: bool,
+    /// The settings of Postgres, if that is this program's.
+    pub(super) postgres: Option<Overrides>,
     /// Makes backups of the database, if they are on.
     pub(super) backups: Option<Arc<dyn Backups>>,
     /// Takes changes of settings, if they can be read again, with the managed settings that the services were made with.
@@ -109,7 +110,7 @@ pub(super) async fn start(
     keys: &tokens::Keys,
     running: &RunningServices,
     functions: Option<&Functions>,
-    Surroundings { gate, has_cluster, backups, server }: Surroundings,
+    Surroundings { gate, postgres, backups, server }: Surroundings,
 ) -> Result<Option<Handles>, Error> {
     let Some(databases) = running.platform.clone() else { return Ok(None) };
     let runtime = functions.map(|functions| {
@@ -122,10 +123,24 @@ pub(super) async fn start(
     let (server, managed) = server.unzip();
     let (server, managed) =
         (server.map(|server| -> Arc<dyn Configurable> { server }), managed.unwrap_or_default());
-    let postgres_log = has_cluster.then(|| embedded::log_file(&settings.data_dir));
+    let postgres_log = postgres.is_some().then(|| embedded::log_file(&settings.data_dir));
+    let postgres =
+        postgres.map(|overrides| -> Arc<dyn PostgresSettings> { Arc::new(OwnPostgres(overrides)) });
     let logs = LogParts { events: logging::events(), postgres_log, password };
-    let parts =
-        Parts { store, project, reader, keys, functions, gate, server, managed, health, logs, backups };
+    let parts = Parts {
+        store,
+        project,
+        reader,
+        keys,
+        functions,
+        gate,
+        postgres,
+        server,
+        managed,
+        health,
+        logs,
+        backups,
+    };
     let handles = Handles::new(&settings.platform, parts).await.map_err(Error::Advice)?;
     running.spawn(|stop| handles.clone().keep_fresh(stop));
     Ok(Some(handles))
@@ -162,6 +177,42 @@ fn health(running: &RunningServices) -> Health {
         }
         .boxed()
     })
+}
+
+/// Changes settings of the Postgres that this program runs.
+struct OwnPostgres(Overrides);
+
+impl PostgresSettings for OwnPostgres {
+    fn read<'a>(
+        &'a self,
+        names: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<BTreeMap<String, String>, PostgresRefusal>> {
+        async { self.0.read(names).await.map_err(refusal) }.boxed()
+    }
+
+    fn replace<'a>(
+        &'a self,
+        names: &'a [&'a str],
+        values: &'a BTreeMap<String, String>,
+        may_restart: bool,
+    ) -> BoxFuture<'a, Result<(), PostgresRefusal>> {
+        // To its end, even if whoever asked has gone: a change is made as a whole.
+        let (overrides, values) = (self.0.clone(), values.clone());
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let change = tokio::spawn(async move {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            overrides.replace(&names, &values, may_restart).await.map_err(refusal)
+        });
+        async { change.await.unwrap_or_else(|failed| Err(PostgresRefusal::Failed(failed.to_string()))) }
+            .boxed()
+    }
+}
+
+fn refusal(error: OverrideError) -> PostgresRefusal {
+    match error {
+        OverrideError::Refused(message) => PostgresRefusal::Refused(message),
+        failed @ OverrideError::Failed(_) => PostgresRefusal::Failed(failed.to_string()),
+    }
 }
 
 /// Runs deployed functions in the service of functions.
