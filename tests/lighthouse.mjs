@@ -20,8 +20,10 @@ const LIGHTHOUSE = 'lighthouse@12.8.2'
 const PAGES = ['/', '/about', '/blog/beyond-broadcast', '/careers']
 
 /** Scores are percentages. */
-const GOALS = { performance: 95, accessibility: 100, 'best-practices': 100, seo: 100 }
+const GOALS = { performance: 97, accessibility: 100, 'best-practices': 100, seo: 100 }
 const HOME_SCRIPT_KIB = 190
+/** For a machine whose benchmark index is about 2,000: what is printed with it can be compared between machines. */
+const TBT_MS = 150
 const INP_MS = 100
 const CPU_SLOWDOWN = 4
 /** Before a tap the page comes to rest, after it the browser shows and reports it. */
@@ -86,6 +88,7 @@ async function measure(url, file) {
     scores: Object.keys(GOALS).map((name) => Math.round(report.categories[name].score * 100)),
     lcp: report.audits['largest-contentful-paint'].numericValue,
     tbt: report.audits['total-blocking-time'].numericValue,
+    index: report.environment.benchmarkIndex,
     cls: report.audits['cumulative-layout-shift'].numericValue,
     scriptKib: await compressed(scripts.map((/** @type {any} */ { url: script }) => script)),
     failed: Object.values(report.audits)
@@ -188,7 +191,7 @@ const missed = []
 
 try {
   console.log(
-    'page | performance | accessibility | best practices | seo | LCP ms | TBT ms | CLS | scripts KiB (gzip) | INP ms | slowest tap',
+    'page | performance | accessibility | best practices | seo | LCP ms | TBT ms | benchmark index | CLS | scripts KiB (gzip) | INP ms | slowest tap',
   )
   for (const [index, route] of PAGES.entries()) {
     const runs = []
@@ -209,7 +212,8 @@ try {
       ms: median(worst.map(({ ms }) => ms)),
       name: worst.map(({ name }) => name).join(', '),
     }
-    const times = [middle((one) => one.lcp), middle((one) => one.tbt)].map(Math.round)
+    const tbt = Math.round(middle((one) => one.tbt))
+    const times = [middle((one) => one.lcp), tbt, middle((one) => one.index)].map(Math.round)
     console.log(
       [route, ...scores, ...times, cls.toFixed(3), scriptKib.toFixed(0), inp.ms, inp.name].join(
         ' | ',
@@ -219,6 +223,7 @@ try {
       if ((scores[category] ?? 0) < goal)
         missed.push(`${route}: ${Object.keys(GOALS)[category]} below ${goal}`)
     if (cls > 0.001) missed.push(`${route}: layout shift`)
+    if (tbt >= TBT_MS) missed.push(`${route}: blocked for ${tbt} ms`)
     if (inp.ms >= INP_MS) missed.push(`${route}: the tap on "${inp.name}" took ${inp.ms} ms`)
     if (route === '/' && scriptKib > HOME_SCRIPT_KIB)
       missed.push(`${route}: ${scriptKib.toFixed(0)} KiB of scripts`)
