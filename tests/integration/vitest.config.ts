@@ -9,6 +9,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 20_000 } },
-    maxWorkers: 2,
+    // More than the processors of a small machine: the tests wait for servers, timers and each other for a third of the time.
+    maxWorkers: 3,
   },
 })

@@ -13,7 +13,7 @@ export default defineConfig({
     passWithNoTests: !served,
     setupFiles: ['../support/stop-programs.ts'],
     testTimeout: 60_000,
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Starting a server on an empty data folder, on a busy machine.
     hookTimeout: 180_000,
   },
