@@ -18,7 +18,7 @@ export const cookies = {
   ],
   tableTitle: 'The cookies in detail',
   tableNote:
-    'Your choice is kept in local storage, with the time at which you made it. After a year we ask again.',
+    'Your choice is kept in local storage, with the time at which you made it (cookieConsentTime). After a year we ask again.',
   columns: ['Name', 'Kind', 'What it is for', 'Duration'],
   rows: [
     {
