@@ -32,6 +32,9 @@ const QUESTIONS: [question: string, says: RegExp[], saysNot: RegExp[], links: st
     ['/about'],
   ],
   ['who are your investors', [/Gustav Reinholm/, /Kenji Aldersey/], [/Eleanor/], ['/about']],
+  ['Who runs Terrace?', [/Eleanor Vasske/, /Rafael/], [/Gustav/, /Marisol Akande/], ['/about']],
+  ['Who is your CTO?', [/Chief Technology Officer/], [/Eleanor/, /Gustav/], ['/about']],
+  ['Who is Marisol Akande?', [/Club adviser/], [/Eleanor/], ['/#testimonials']],
   ['When was it founded?', [/no date of foundation/, /2023 Q4/], [/2026/], ['/about']],
   ['when do you launch', [/2027 Q1: First public launch/], [/2023/], ['/about']],
   ['when can we go live?', [/Sixteen weeks/], [/2027/], ['/#faq']],
@@ -76,6 +79,22 @@ test('the chat answers from the rows of the site, or says that it cannot', async
       .getByRole('link')
       .evaluateAll((found) => found.map((link) => link.getAttribute('href')))
     expect(paths, question).toEqual(links)
+  }
+})
+
+test('the chat knows what the rows say now', async ({ page, server }) => {
+  await settle(page)
+  await open(page, `${server.access.url}/imprint`)
+  await page.getByRole('button', { name: /^Open chat/ }).click()
+  await expect(page.getByRole('list', { name: 'Suggested questions' })).toBeVisible()
+  const opening = "where title = 'Brand and Interface Designer'"
+  await server.psql(`update job_openings set is_active = false ${opening}`)
+  try {
+    const reply = await ask(page, 'jobs for designers')
+    await expect(reply).toContainText('I find no open position for that.')
+    await expect(reply).not.toContainText('Brand and Interface Designer')
+  } finally {
+    await server.psql(`update job_openings set is_active = true ${opening}`)
   }
 })
 
