@@ -27,6 +27,13 @@ interface Shown {
 const ROWS: Shown[] = [
   {
     path: '/',
+    table: 'hero_headlines',
+    row: 'where is_visible order by order_index limit 1',
+    column: 'headline',
+    hidden: 'is_visible',
+  },
+  {
+    path: '/',
     table: 'faqs',
     row: 'order by order_index desc limit 1',
     column: 'question',
