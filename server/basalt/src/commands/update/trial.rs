@@ -19,7 +19,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a trial has of the environment: it must not find the project's settings, its backups or its ports.
-const VARIABLES: [&str; 6] = ["PATH", "HOME", "LANG", "TMPDIR", "POSTGRES_BIN", "XDG_RUNTIME_DIR"];
+const VARIABLES: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR"];
 
 /// Tries `program`: it must have this version and, unless the project names a database elsewhere, serve an empty
 /// folder.
@@ -68,13 +68,9 @@ async fn serve(settings: &Settings, program: &Path, folder: &Path) -> Result<(),
     std::fs::write(folder.join("config.toml"), "").map_err(|error| error.to_string())?;
     let (data_dir, log) = (folder.join("data"), folder.join("log"));
     let output = std::fs::File::create(&log).map_err(|error| error.to_string())?;
-    let variables = VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    let mut command = Command::new(program);
-    command.args(["serve", "--only", "rest", "--port", "0", "--log-format", "text"]);
+    let mut command = command(settings, program);
     command.arg("--project").arg(folder).arg("--data-dir").arg(&data_dir);
-    command.env_clear().envs(variables).env("BASALT_ADMIN_PORT", "0").env("BASALT_ANY_PORT", "true");
-    // Where the project's Postgres is found, if it is a package of npm.
-    command.current_dir(&settings.project.root).stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let served = wait(&mut child, &data_dir).await;
     stop(child).await;
@@ -83,6 +79,18 @@ async fn serve(settings: &Settings, program: &Path, folder: &Path) -> Result<(),
         let last: Vec<_> = log.lines().rev().take(3).collect();
         format!("{what}: {}", last.into_iter().rev().collect::<Vec<_>>().join(" "))
     })
+}
+
+/// Returns the command that serves with the Postgres that the project has.
+fn command(settings: &Settings, program: &Path) -> Command {
+    let variables = VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let mut command = Command::new(program);
+    command.args(["serve", "--only", "rest", "--port", "0", "--log-format", "text"]);
+    command.env_clear().envs(variables).env("BASALT_ADMIN_PORT", "0").env("BASALT_ANY_PORT", "true");
+    // A file of the project may name it; a package of npm is found from the project's folder.
+    command.envs(settings.database.binaries.as_ref().map(|folder| ("POSTGRES_BIN", folder)));
+    command.current_dir(&settings.project.root);
+    command
 }
 
 async fn wait(child: &mut Child, data_dir: &Path) -> Result<(), String> {
@@ -106,5 +114,28 @@ async fn stop(mut child: Child) {
     }
     if timeout(STOP_LIMIT, child.wait()).await.is_err() {
         let _ = child.kill().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Invocation;
+
+    #[test]
+    fn a_trial_has_the_projects_postgres_and_no_other_setting_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("config.toml"), "").unwrap();
+        std::fs::write(folder.path().join(".env"), "POSTGRES_BIN=/opt/postgres/bin\nBASALT_PORT=80\n")
+            .unwrap();
+        let invocation = Invocation { project: Some(folder.path().to_owned()), ..Invocation::default() };
+        let command = command(&Settings::load(&invocation).unwrap(), Path::new("basalt"));
+        let variable = |wanted: &str| {
+            let found = command.as_std().get_envs().find(|(name, _)| *name == wanted);
+            found.and_then(|(_, value)| value).map(|value| value.to_string_lossy().into_owned())
+        };
+        assert_eq!(variable("POSTGRES_BIN").as_deref(), Some("/opt/postgres/bin"));
+        assert_eq!(variable("BASALT_PORT"), None);
+        assert_eq!(command.as_std().get_current_dir(), Some(folder.path()));
     }
 }
