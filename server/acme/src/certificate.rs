@@ -1,5 +1,6 @@
 //! A certificate with its key, and how long it is valid.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,14 +40,15 @@ impl Certificate {
     }
 }
 
-/// Returns when the first certificate in the file at `path` ends, which is the server's own in a chain, in seconds since
-/// 1970.
+/// Returns since and until when the first certificate in the file at `path` is valid, which is the server's own in a
+/// chain, in seconds since 1970.
 ///
 /// Errors: a sentence with the path.
-pub fn end_of_file(path: &Path) -> Result<i64, String> {
+pub fn validity_of_file(path: &Path) -> Result<Range<i64>, String> {
     let unreadable = |reason: String| format!("the certificate {} cannot be read: {reason}", path.display());
     let first = CertificateDer::from_pem_file(path).map_err(|error| unreadable(error.to_string()))?;
-    validity(&first).map(|validity| seconds(validity.not_after)).map_err(unreadable)
+    let validity = validity(&first).map_err(unreadable)?;
+    Ok(seconds(validity.not_before)..seconds(validity.not_after))
 }
 
 fn validity(certificate: &CertificateDer<'_>) -> Result<Validity, String> {
@@ -63,15 +65,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_is_that_in_the_file() {
+    fn the_validity_is_that_in_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("certificate.pem");
         let mut parameters = rcgen::CertificateParams::new(vec!["shop.example".to_owned()]).unwrap();
+        parameters.not_before = rcgen::date_time_ymd(2030, 3, 16);
         parameters.not_after = rcgen::date_time_ymd(2030, 3, 17);
         let key = rcgen::KeyPair::generate().unwrap();
         std::fs::write(&path, parameters.self_signed(&key).unwrap().pem()).unwrap();
-        assert_eq!(end_of_file(&path), Ok(1_899_936_000));
+        assert_eq!(validity_of_file(&path), Ok(1_899_849_600..1_899_936_000));
         std::fs::write(&path, "no certificate").unwrap();
-        assert!(end_of_file(&path).unwrap_err().contains("certificate.pem cannot be read"));
+        assert!(validity_of_file(&path).unwrap_err().contains("certificate.pem cannot be read"));
     }
 }

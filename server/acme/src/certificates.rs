@@ -1,6 +1,7 @@
 //! What connections are encrypted with: the current certificate, or the answer to a challenge.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -48,15 +49,15 @@ impl Certificates {
         self.succeed();
     }
 
-    /// Returns when the current certificate ends, in seconds since 1970; `None` without one.
-    pub fn end(&self) -> Option<i64> {
-        self.current.load().as_ref().map(|current| current.end)
+    /// Returns since and until when the current certificate is valid, in seconds since 1970; `None` without one.
+    pub fn validity(&self) -> Option<Range<i64>> {
+        self.current.load().as_ref().map(|current| current.begin..current.end)
     }
 
     /// Returns how many seconds the current certificate is still valid, which is a negative number after its end;
     /// `None` without a certificate.
     pub fn seconds_left(&self) -> Option<i64> {
-        self.end().map(|end| end - now())
+        self.validity().map(|validity| validity.end - now())
     }
 
     /// Returns why the last attempt to get or to read a certificate has failed; `None` if it has not.

@@ -1,5 +1,6 @@
 //! What the checks ask of the services.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,18 +35,21 @@ pub(super) fn certificates(
     settings: &Settings,
     https: Option<Arc<Certificates>>,
 ) -> Ask<Vec<Result<CertificateState, String>>> {
+    let is_renewed = settings.tls.certificate.is_none();
     let file = settings.database.certificate.clone().filter(|_| settings.database.listen.is_some());
     Box::new(move || {
         let of_https = |certificates: &Arc<Certificates>| {
             Ok(CertificateState {
                 subject: "HTTPS".to_owned(),
-                not_after: certificates.end().and_then(at),
+                validity: certificates.validity().and_then(period),
+                is_renewed,
                 renewal_error: certificates.failure().map(|failure| failure.reason),
             })
         };
         let of_database = |file: &PathBuf| {
             let subject = format!("database ({})", display_path(file));
-            Ok(CertificateState { subject, not_after: at(acme::end_of_file(file)?), renewal_error: None })
+            let validity = period(acme::validity_of_file(file)?);
+            Ok(CertificateState { subject, validity, is_renewed: false, renewal_error: None })
         };
         https.iter().map(of_https).chain(file.iter().map(of_database)).collect()
     })
@@ -74,6 +78,11 @@ pub(super) fn mails(auth: auth::Handles) -> Ask<MailState> {
         let auth::MailState { failed, pending, most_pending } = auth.mail_state();
         MailState { failed, pending, most_pending }
     })
+}
+
+/// Returns the times of a range of seconds since 1970.
+fn period(seconds: Range<i64>) -> Option<Range<OffsetDateTime>> {
+    Some(at(seconds.start)?..at(seconds.end)?)
 }
 
 /// Returns the time of a number of seconds since 1970; `None` for one that no calendar has.
