@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use prometheus_client::registry::Registry;
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use tokio::sync::{Mutex, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -157,6 +158,11 @@ fn failures(checks: &[Watched]) -> Vec<Finding> {
     failed.map(finding).collect()
 }
 
+/// Returns a time as the list of problems has it, too.
+fn text_of(time: OffsetDateTime) -> String {
+    time.format(&Rfc3339).unwrap_or_default()
+}
+
 /// Logs what has begun, become critical and ended since the list `before`.
 fn log(before: Option<&List>, now: &List) {
     let find = |list: &List, problem: &Problem| {
@@ -165,16 +171,23 @@ fn log(before: Option<&List>, now: &List) {
     for problem in now.problems() {
         let known = before.and_then(|before| find(before, problem));
         let Finding { name, subject, what, remedy, .. } = &problem.finding;
-        let since = problem.since;
+        let since = text_of(problem.since);
         match (known.map(|known| known.is_critical()), problem.is_critical()) {
             (None, false) => {
-                tracing::warn!(problem = name, subject, what, remedy, %since, "a problem has begun");
+                tracing::warn!(problem = name, subject, what, remedy, since, "a problem has begun");
             }
             (None, true) => {
-                tracing::error!(problem = name, subject, what, remedy, %since, "a critical problem has begun");
+                tracing::error!(problem = name, subject, what, remedy, since, "a critical problem has begun");
             }
             (Some(false), true) => {
-                tracing::error!(problem = name, subject, what, remedy, %since, "a problem has become critical");
+                tracing::error!(
+                    problem = name,
+                    subject,
+                    what,
+                    remedy,
+                    since,
+                    "a problem has become critical"
+                );
             }
             _ => {}
         }
@@ -182,7 +195,7 @@ fn log(before: Option<&List>, now: &List) {
     for problem in before.iter().flat_map(|before| before.problems()) {
         if find(now, problem).is_none() {
             let Finding { name, subject, .. } = &problem.finding;
-            tracing::info!(problem = name, subject, since = %problem.since, "a problem has ended");
+            tracing::info!(problem = name, subject, since = text_of(problem.since), "a problem has ended");
         }
     }
 }

@@ -128,13 +128,17 @@ async fn install(settings: &Settings, arguments: InstallArguments) -> Result<(),
     let begun = Instant::now();
     let instance = wait_until_healthy(settings, &systemd).await?;
     let (name, seconds) = (&named.name, begun.elapsed().as_secs_f64());
+    let more = if name == "basalt" { String::new() } else { format!(" --name {name}") };
+    let commands = [
+        (format!("journalctl -fu {name}"), "its log"),
+        (format!("systemctl reload {name}"), "reads the settings again"),
+        (format!("basalt service uninstall{more}"), "stops and removes it; the data is kept"),
+    ];
+    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    let lines = commands.map(|(command, what)| format!("  {command:width$}  {what}")).join("\n");
     console::print(format_args!(
-        "The service {name} serves {} after {seconds:.1} s, and starts with the machine.\n\n  \
-         journalctl -fu {name}            its log\n  \
-         systemctl reload {name}          reads the settings again\n  \
-         basalt service uninstall{}   stops and removes it; the data is kept",
+        "The service {name} serves {} after {seconds:.1} s, and starts with the machine.\n\n{lines}",
         instance.api_url,
-        if name == "basalt" { String::new() } else { format!(" --name {name}") },
     ));
     Ok(())
 }
