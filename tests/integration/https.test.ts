@@ -16,8 +16,8 @@ import { Pebble, selfSigned } from '../support/pebble.ts'
 import { Postgres, temporaryFolder } from '../support/postgres.mjs'
 import { Server } from '../support/server.mjs'
 
-/** How long something that the server does by itself may take. */
-const patience = { timeout: 30_000, interval: 100 }
+/** How long something that the server does by itself may take: a minute or more after an order that failed. */
+const patience = { timeout: 100_000, interval: 100 }
 /** The ports of HTTPS and of its redirects. */
 interface Ports {
   https: number
@@ -65,7 +65,7 @@ async function serial(port: number) {
   }
 }
 
-describe.skipIf(inject('own') === null)('HTTPS', { timeout: 120_000 }, () => {
+describe.skipIf(inject('own') === null)('HTTPS', { timeout: 240_000 }, () => {
   let folder: string
   let ports: Ports
   let url: string
