@@ -144,7 +144,7 @@ impl Repository {
         let options = Options {
             data_dir: scratch.to_owned(),
             port: None,
-            password: None,
+            password: embedded::Password::Random,
             archiver: Some(self.archiver()),
             recovery: Some(recovery),
             ..options

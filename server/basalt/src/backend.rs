@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backup::Repository;
-use embedded::{AdministratorLogins, Cluster, DEFAULT_PASSWORD, Options, POSTGRES, Search};
+use embedded::{AdministratorLogins, Cluster, Options, POSTGRES, Search};
 use migrations::{Migrator, Report, State};
 use postgres::conninfo::Conninfo;
 use postgres::{Client, Database};
@@ -233,7 +233,7 @@ fn superuser_session(mut login: Conninfo) -> Conninfo {
 pub(crate) fn options(settings: &Settings) -> Options {
     Options {
         port: Some(settings.database.port),
-        password: settings.database.default_password.then_some(DEFAULT_PASSWORD),
+        password: settings.database_password(),
         postgres_superuser: settings.database.postgres_superuser,
         memory: settings.server.memory,
         search: search(settings),

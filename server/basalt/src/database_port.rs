@@ -53,7 +53,7 @@ impl DatabasePort {
     pub(crate) async fn listen(settings: &Settings, postgres: Option<u16>) -> Result<Option<Self>, Error> {
         let (Some(address), Some(port)) = (settings.database.listen, postgres) else { return Ok(None) };
         let is_local = address.ip().is_loopback();
-        if !is_local && settings.database.default_password {
+        if !is_local && settings.has_default_password() {
             return Err(Error::Advice(
                 "basalt.database.listen: other machines would log in with the password \"postgres\", which everybody \
                  knows: set basalt.default_database_password = false"

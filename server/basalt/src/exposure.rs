@@ -29,7 +29,7 @@ pub(crate) fn of(settings: &Settings) -> Exposure {
 
 fn password(settings: &Settings) -> PasswordSetting {
     match &settings.database.url {
-        None if settings.database.default_password => PasswordSetting::Default,
+        None if settings.has_default_password() => PasswordSetting::Default,
         Some(url) if url.get("password") == Some(DEFAULT_PASSWORD) => PasswordSetting::DefaultInUrl,
         _ => PasswordSetting::Own,
     }

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use database::{DatabaseSettings, Migrations, Seed};
+use embedded::{Cluster, Password};
 pub(crate) use fixed_ports::FixedPorts;
 use gateway::ExternalUrl;
 pub(crate) use gotrue::{GotrueFiles, GotrueSettings};
@@ -343,6 +344,26 @@ impl Settings {
         }
     }
 
+    /// Returns which password the role `postgres` of the embedded Postgres has.
+    pub(crate) fn database_password(&self) -> Password {
+        match self.database.default_password {
+            Some(true) => Password::Default,
+            Some(false) => Password::Random,
+            // Strangers reach such a server.
+            None if self.tls.is_on() => Password::KeptOrRandom,
+            None => Password::KeptOrDefault,
+        }
+    }
+
+    /// Reports whether everybody knows the password of the role `postgres` of the embedded Postgres.
+    pub(crate) fn has_default_password(&self) -> bool {
+        match self.database_password() {
+            Password::Default => true,
+            Password::Random => false,
+            kept => Cluster::has_default_password(&self.data_dir).unwrap_or(kept == Password::KeptOrDefault),
+        }
+    }
+
     /// Returns the folder of mails that are kept instead of being sent, and the port of the page that shows them;
     /// `None` if mails are sent or the page is disabled.
     pub(crate) fn inbox(&self) -> Option<(&Path, u16)> {
@@ -391,10 +412,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     <Duration as Value>::from_text(text).ok_or_else(|| format!("expected {}", <Duration as Value>::EXPECTED))
 }
 
-/// Returns `path` for messages: relative to the current folder if it is inside it.
+/// Returns `path` for messages: relative to the current folder if it is inside it, unless that is `/`, where services run.
 pub(crate) fn display_path(path: &Path) -> String {
     let current = std::env::current_dir().unwrap_or_default();
-    let relative = path.strip_prefix(&current).ok().filter(|rest| !rest.as_os_str().is_empty());
+    let is_root = current.parent().is_none();
+    let relative = path.strip_prefix(&current).ok().filter(|rest| !is_root && !rest.as_os_str().is_empty());
     relative.map_or_else(|| path.display().to_string(), |rest| format!("./{}", rest.display()))
 }
 

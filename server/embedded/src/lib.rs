@@ -65,6 +65,38 @@ pub use superuser::{AdministratorLogins, POSTGRES};
 /// The password of the Supabase CLI's local database, which is publicly known.
 pub const DEFAULT_PASSWORD: &str = "postgres";
 
+/// Which password the role `postgres` has. What is random is kept in `pgpass`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Password {
+    /// [`DEFAULT_PASSWORD`].
+    Default,
+    /// A random one.
+    Random,
+    /// The one that the cluster has; [`DEFAULT_PASSWORD`] in a new cluster.
+    KeptOrDefault,
+    /// The one that the cluster has; a random one in a new cluster.
+    KeptOrRandom,
+}
+
+impl Password {
+    /// Reports whether a cluster whose password is `stored` goes on with it.
+    fn fits(self, stored: &str) -> bool {
+        match self {
+            Self::Default => stored == DEFAULT_PASSWORD,
+            Self::Random => stored != DEFAULT_PASSWORD,
+            Self::KeptOrDefault | Self::KeptOrRandom => true,
+        }
+    }
+
+    /// Returns the password for a cluster without one that fits; `None` for a random one.
+    const fn known(self) -> Option<&'static str> {
+        match self {
+            Self::Default | Self::KeptOrDefault => Some(DEFAULT_PASSWORD),
+            Self::Random | Self::KeptOrRandom => None,
+        }
+    }
+}
+
 /// The database that Basalt uses, as hosted Supabase does. Every cluster has it.
 const DATABASE: &str = "postgres";
 
@@ -136,9 +168,8 @@ pub struct Options {
     /// The port on 127.0.0.1 for `psql`. If it is not free, the next free one is used. 0 uses any free port; with
     /// `None` Postgres does not listen on TCP. Default: 54322, as in the Supabase CLI.
     pub port: Option<u16>,
-    /// The password of the role `postgres`, which must need no escaping in libpq's password file. Default: a random
-    /// one, kept in `pgpass`.
-    pub password: Option<&'static str>,
+    /// The password of the role `postgres`. Default: [`Password::Random`].
+    pub password: Password,
     /// Whether the role `postgres` is a superuser in a cluster that has another one, too. Default: no.
     pub postgres_superuser: bool,
     /// What Postgres' memory and number of processes are set for. Default: [`Memory::Normal`].
@@ -160,7 +191,7 @@ impl Options {
         Self {
             data_dir: data_dir.into(),
             port: Some(54322),
-            password: None,
+            password: Password::Random,
             postgres_superuser: false,
             memory: Memory::default(),
             search: Search::new(None),
@@ -236,6 +267,12 @@ impl Cluster {
             return Ok(None);
         }
         Ok(Some(Superuser::of(&cluster)? == Superuser::Postgres))
+    }
+
+    /// Reports whether the role `postgres` of the cluster in `data_dir` has [`DEFAULT_PASSWORD`]. `None` if there is no
+    /// cluster yet.
+    pub fn has_default_password(data_dir: &Path) -> Option<bool> {
+        superuser::stored_password(data_dir, POSTGRES).map(|stored| stored == DEFAULT_PASSWORD)
     }
 
     /// Starts a new, temporary cluster, for tests. Its folder is removed by [`Cluster::stop`] or after the end of this

@@ -21,7 +21,7 @@ use super::log::last_lines;
 use super::postmaster::{LaunchPlan, Postmaster, free_port};
 use super::superuser::{self, POSTGRES, Superuser};
 use super::{
-    Cluster, DEFAULT_PASSWORD, Options, Progress, State, archiver, configuration, extensions, initdb, orphan,
+    Cluster, Options, Password, Progress, State, archiver, configuration, extensions, initdb, orphan,
     preload, restore, run_dir, supervisor,
 };
 use postgres::quote_literal;
@@ -192,9 +192,9 @@ impl Credentials {
 }
 
 /// Creates the cluster if it is missing, or prepares the existing one for a start. The password of the role `postgres`
-/// is the `wanted` one, else a random one; that of another superuser is always random.
+/// is the `wanted` one; that of another superuser is always random.
 pub(super) async fn prepare(
-    wanted: Option<&str>,
+    wanted: Password,
     tuning: Tuning,
     data: &DataDir,
     binaries: &Binaries,
@@ -206,10 +206,9 @@ pub(super) async fn prepare(
         true => Superuser::of_new(binaries.version().major),
         false => Superuser::of(&data.cluster())?,
     };
-    let fits = |stored: &String| wanted.map_or(stored != DEFAULT_PASSWORD, |wanted| stored == wanted);
     let random_or = |known: Option<&str>| known.map_or_else(random_password, str::to_owned);
-    let stored_postgres = data.password(POSTGRES)?.filter(fits);
-    let postgres_password = stored_postgres.clone().unwrap_or_else(|| random_or(wanted));
+    let stored_postgres = data.password(POSTGRES)?.filter(|stored| wanted.fits(stored));
+    let postgres_password = stored_postgres.clone().unwrap_or_else(|| random_or(wanted.known()));
     let stored = match superuser {
         Superuser::Postgres => stored_postgres,
         Superuser::SupabaseAdmin => data.password(superuser.name())?,

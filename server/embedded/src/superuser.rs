@@ -83,13 +83,17 @@ impl AdministratorLogins {
     /// Reads them from the files of `data_dir`, for the Postgres at `port` on 127.0.0.1; `None` if they are not there.
     pub fn read(data_dir: &Path, port: u16) -> Option<Self> {
         let superuser = Superuser::of(&cluster_in(data_dir)).ok()?;
-        let passwords = fs::read_to_string(data_dir.join(PASSWORD_FILE)).ok()?;
         let login = |role: &str| {
-            let password = password_of(role, &passwords)?;
+            let password = stored_password(data_dir, role)?;
             Some(Conninfo::login("127.0.0.1", port, role, &password, super::DATABASE))
         };
         Some(Self { superuser: login(superuser.name())?, postgres: login(POSTGRES)? })
     }
+}
+
+/// Returns the password of `role` that is kept in `data_dir`; `None` if there is none, or this process may not read it.
+pub(super) fn stored_password(data_dir: &Path, role: &str) -> Option<String> {
+    password_of(role, &fs::read_to_string(data_dir.join(PASSWORD_FILE)).ok()?)
 }
 
 /// Creates the role `postgres` of a cluster whose superuser is another one, or sets its rights and its password.

@@ -23,9 +23,10 @@ settings::settings! {
         #[setting(variables = ["BASALT_ADOPT_DATABASE"])]
         pub(crate) adopt: bool = false,
         /// Whether programs on this machine may log in to the embedded Postgres as `postgres` with the password
-        /// `postgres`, as with the Supabase CLI.
+        /// `postgres`, as with the Supabase CLI. If the setting is not set, they may in a new data folder of a server
+        /// without HTTPS of its own, and a data folder that exists keeps what it has.
         #[setting(variables = ["BASALT_DEFAULT_DATABASE_PASSWORD"], key = "basalt.default_database_password")]
-        pub(crate) default_password: bool = true,
+        pub(crate) default_password: Option<bool> = None,
         /// Whether the role `postgres` of the embedded Postgres is a superuser. On hosted Supabase it is not.
         #[setting(variables = ["BASALT_POSTGRES_SUPERUSER"], key = "basalt.postgres_superuser")]
         pub(crate) postgres_superuser: bool = false,
@@ -111,7 +112,7 @@ pub(super) fn database(reader: &mut Reader<'_>, project: &Project) -> Result<Dat
     if let Some(url) = settings.url.take() {
         if !uri::is_local_default(&url, &[configured, settings.port]) {
             settings.url = Some(uri::without_orm_parameters(&url));
-        } else if !settings.default_password {
+        } else if settings.default_password == Some(false) {
             reader.warn(
                 "DATABASE_URL is that of the embedded Postgres, which does not accept the password in it, since \
                  basalt.default_database_password is false"

@@ -1,5 +1,6 @@
 //! Tests of settings: what an operator writes, and the resulting messages.
 
+use postgres::conninfo::Conninfo;
 use settings::Bytes;
 
 use super::*;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
-use embedded::{Cluster, Options, Progress, State, missing_libraries};
+use embedded::{Cluster, Options, Password, Progress, State, missing_libraries};
 
 use crate::support::{is_running, options, postmaster, query, start, wait_until};
 
@@ -102,11 +102,12 @@ async fn postgres_logs_in_with_its_own_password_and_rights() {
     let rights = "select concat_ws(' ', current_user, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication,
         (select datdba = r.oid from pg_database where datname = current_database())) from pg_roles r
         where rolname = current_user";
-    for (postgres_superuser, password, expected) in [
-        (false, None, "postgres f t t t f t"),
-        (true, Some("postgres"), "postgres t t t t f t"),
-        (false, Some("postgres"), "postgres f t t t f t"),
-        (false, None, "postgres f t t t f t"),
+    for (postgres_superuser, password, is_known, expected) in [
+        (false, Password::KeptOrRandom, false, "postgres f t t t f t"),
+        (false, Password::KeptOrDefault, false, "postgres f t t t f t"),
+        (true, Password::Default, true, "postgres t t t t f t"),
+        (false, Password::KeptOrRandom, true, "postgres f t t t f t"),
+        (false, Password::Random, false, "postgres f t t t f t"),
     ] {
         let options = Options { postgres_superuser, password, ..options(folder.path()) };
         let cluster = Cluster::start(options).await.unwrap();
@@ -118,7 +119,8 @@ async fn postgres_logs_in_with_its_own_password_and_rights() {
             assert_eq!(query(&login.to_uri(), rights).await.unwrap().as_deref(), Some(expected));
         }
         let known = cluster.tcp_login("postgres", "postgres").unwrap().to_uri();
-        assert_eq!(query(&known, "select 1").await.is_ok(), password.is_some());
+        assert_eq!(query(&known, "select 1").await.is_ok(), is_known, "{password:?}");
+        assert_eq!(Cluster::has_default_password(folder.path()), Some(is_known));
         let known = cluster.tcp_login(cluster.superuser(), "postgres").unwrap().to_uri();
         assert!(query(&known, "select 1").await.is_err(), "the superuser's password is never the known one");
         cluster.stop().await;

@@ -132,7 +132,7 @@ impl Banner<'_> {
     /// Returns a URL, or a command line without a password, with which the administrator connects to the database.
     fn psql(&self) -> String {
         match &self.backend.cluster {
-            Some(cluster) if self.settings.database.default_password => {
+            Some(cluster) if self.settings.has_default_password() => {
                 let port = cluster.tcp_port().unwrap_or_default();
                 format!("postgresql://{POSTGRES}:{DEFAULT_PASSWORD}@127.0.0.1:{port}/postgres")
             }
