@@ -19,6 +19,7 @@ import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
+import { freePort } from '../../bench/lib/ports.mjs'
 import { Load } from '../support/load.ts'
 import { end, forget, track } from '../support/programs.mjs'
 import { Publisher, withVersion } from '../support/release.mjs'
@@ -50,7 +51,6 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
     ...process.env,
     BASALT_ADMIN_PORT: '0',
     BASALT_INBOX_PORT: '0',
-    BASALT_ANY_PORT: 'true',
     BASALT_LOG_FORMAT: 'text',
   })
   const update = async (...words: string[]) => {
@@ -79,7 +79,10 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
     releases = path.join(folder, 'releases')
     await mkdir(path.dirname(program))
     await mkdir(project)
-    await writeFile(path.join(project, 'config.toml'), '')
+    // Ports that the project fixes are the new program's, too.
+    const [api, database] = [await freePort(), await freePort()]
+    const config = `[api]\nport = ${String(api)}\n[db]\nport = ${String(database)}\n`
+    await writeFile(path.join(project, 'config.toml'), config)
     await copyFile(built, program)
     own = (await version()).replace('basalt ', '')
     const bytes = await readFile(built)
@@ -87,7 +90,7 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
     await publisher.release(release('broken'), '0.3.0', broken(built))
     const dead = '#!/bin/sh\n[ "$*" = --version ] && echo basalt 0.4.0\n'
     await publisher.release(release('dead'), '0.4.0', dead)
-    const words = ['serve', '--project', project, '--port', '0', '--only', 'rest']
+    const words = ['serve', '--project', project, '--only', 'rest']
     server = spawn(program, words, { env: env(), stdio: 'ignore' })
     track(server, () => end(server, 'SIGTERM', 30_000))
     await vi.waitFor(served, { timeout: 60_000, interval: 100 })

@@ -6,12 +6,13 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
+use super::inherited;
 use super::owner::Owner;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::settings::{Settings, display_path};
 
-/// Checks that the ports that `settings` fix are free.
+/// Checks that the ports that `settings` fix are free, or this process was started with their sockets.
 ///
 /// Errors: [`Error::Advice`] with the process that has one of them.
 pub(crate) async fn check(settings: &Settings) -> Result<(), Error> {
@@ -20,15 +21,16 @@ pub(crate) async fn check(settings: &Settings) -> Result<(), Error> {
     let database = fixed.database && settings.database.url.is_none();
     let database = database.then_some(("db.port", IpAddr::V4(Ipv4Addr::LOCALHOST), settings.database.port));
     for (key, host, port) in [api, database].into_iter().flatten() {
-        if port != 0 && is_taken(host, port) {
+        let address = SocketAddr::new(host, port);
+        if port != 0 && !inherited::has(address) && is_taken(address) {
             return Err(Error::Advice(advice(settings, key, port).await));
         }
     }
     Ok(())
 }
 
-fn is_taken(host: IpAddr, port: u16) -> bool {
-    let bound = TcpListener::bind(SocketAddr::new(host, port));
+fn is_taken(address: SocketAddr) -> bool {
+    let bound = TcpListener::bind(address);
     bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
 }
 

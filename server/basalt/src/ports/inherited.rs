@@ -17,15 +17,21 @@ pub(crate) fn take_from_environment() {
 /// Returns the socket that listens on `wanted`, if this process has got one. Each is returned once.
 pub(super) fn take(wanted: SocketAddr) -> Option<TcpListener> {
     let mut sockets = SOCKETS.lock();
-    let fits = |socket: &TcpListener| {
-        socket.local_addr().is_ok_and(|address| {
-            // A service manager that listens on all addresses does so with IPv6, which includes IPv4.
-            let is_all = address.ip().is_unspecified() && wanted.ip().is_unspecified();
-            (is_all || address.ip() == wanted.ip()) && address.port() == wanted.port()
-        })
-    };
-    let index = sockets.iter().position(fits)?;
+    let index = sockets.iter().position(|socket| listens_on(socket, wanted))?;
     Some(sockets.remove(index))
+}
+
+/// Reports whether this process has got a socket that listens on `wanted`, which nobody has taken yet.
+pub(super) fn has(wanted: SocketAddr) -> bool {
+    SOCKETS.lock().iter().any(|socket| listens_on(socket, wanted))
+}
+
+fn listens_on(socket: &TcpListener, wanted: SocketAddr) -> bool {
+    socket.local_addr().is_ok_and(|address| {
+        // A service manager that listens on all addresses does so with IPv6, which includes IPv4.
+        let is_all = address.ip().is_unspecified() && wanted.ip().is_unspecified();
+        (is_all || address.ip() == wanted.ip()) && address.port() == wanted.port()
+    })
 }
 
 /// Returns the address of the first socket, if that listens on `host`: whoever passes sockets passes that of the API first.
