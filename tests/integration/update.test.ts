@@ -176,7 +176,8 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
     const now = await served()
     expect(now.version).toBe(own)
     expect((await fetch(`${now.api_url}/health`)).status).toBe(200)
-    expect(await readFile(`${program}.old`, 'utf8')).toContain('0.3.0')
+    expect(await readFile(`${program}.failed`, 'utf8')).toContain('0.3.0')
+    expect(await refusal('--back')).toContain('no program to go back to')
   })
 
   test('a program of npm is left to npm', async () => {

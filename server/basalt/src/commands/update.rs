@@ -142,11 +142,11 @@ async fn switch(
         return Ok(());
     };
     console::note(format_args!("The new program is not healthy: {reason}. Going back …"));
-    places.go_back()?;
+    places.undo()?;
     running.recover(&settings.data_dir).await?;
     Err(Error::Advice(format!(
         "the update was undone, and the server runs with the program before it, because {reason}. The program that failed \
          is {}",
-        display_path(&places.old)
+        display_path(&places.failed)
     )))
 }

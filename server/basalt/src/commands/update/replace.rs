@@ -22,6 +22,8 @@ pub(super) struct Places {
     pub(super) old: PathBuf,
     /// The one that is tried.
     pub(super) new: PathBuf,
+    /// The last one that was put in place and was not healthy.
+    pub(super) failed: PathBuf,
 }
 
 impl Places {
@@ -32,7 +34,12 @@ impl Places {
             name.push(end);
             program.with_file_name(name)
         };
-        Self { program: program.to_owned(), old: beside(".old"), new: beside(".new") }
+        Self {
+            program: program.to_owned(),
+            old: beside(".old"),
+            new: beside(".new"),
+            failed: beside(".failed"),
+        }
     }
 
     /// Writes the program of a release archive as the new one.
@@ -42,7 +49,7 @@ impl Places {
         if written.is_err() {
             self.discard();
         }
-        written.map_err(self.failed("write"))
+        written.map_err(self.cannot("write"))
     }
 
     fn write_new(&self, archive: &[u8]) -> io::Result<()> {
@@ -67,7 +74,7 @@ impl Places {
 
     /// Keeps the program as the old one, and puts the new one in its place.
     pub(super) fn replace(&self) -> Result<(), Error> {
-        self.keep().and_then(|()| self.put(&self.new)).map_err(self.failed("replace"))
+        self.keep().and_then(|()| self.put(&self.new)).map_err(self.cannot("replace"))
     }
 
     /// Exchanges the program and the old one.
@@ -80,7 +87,15 @@ impl Places {
         }
         self.discard();
         let exchanged = fs::hard_link(&self.old, &self.new).and_then(|()| self.keep());
-        exchanged.and_then(|()| self.put(&self.new)).map_err(self.failed("go back to the old one of"))
+        exchanged.and_then(|()| self.put(&self.new)).map_err(self.cannot("go back to the old one of"))
+    }
+
+    /// Puts the old program back. The one that failed gets another name, so that nobody goes back to it later.
+    ///
+    /// Errors: if no old one is kept.
+    pub(super) fn undo(&self) -> Result<(), Error> {
+        self.go_back()?;
+        fs::rename(&self.old, &self.failed).map_err(self.cannot("keep what failed beside"))
     }
 
     /// Gives the program the name of the old one, too.
@@ -97,7 +112,7 @@ impl Places {
         self.program.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     }
 
-    fn failed(&self, doing: &str) -> impl FnOnce(io::Error) -> Error {
+    fn cannot(&self, doing: &str) -> impl FnOnce(io::Error) -> Error {
         Error::io(format!("{doing} {}", display_path(&self.program)))
     }
 }
@@ -121,5 +136,13 @@ mod tests {
         places.go_back().unwrap();
         assert_eq!((content(&places.program), content(&places.old)), ("2".to_owned(), "3".to_owned()));
         assert!(!places.new.exists());
+        fs::write(&places.new, "broken").unwrap();
+        places.replace().unwrap();
+        places.undo().unwrap();
+        assert_eq!(
+            (content(&places.program), content(&places.failed)),
+            ("2".to_owned(), "broken".to_owned())
+        );
+        assert!(places.go_back().is_err());
     }
 }
