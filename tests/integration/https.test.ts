@@ -11,6 +11,7 @@ import tls from 'node:tls'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { freePort } from '../../bench/lib/ports.mjs'
+import { host, lookup } from '../support/hosts.ts'
 import { Load } from '../support/load.ts'
 import { Pebble, selfSigned } from '../support/pebble.ts'
 import { Postgres, temporaryFolder } from '../support/postgres.mjs'
@@ -26,10 +27,14 @@ interface Ports {
 
 const freePorts = async (): Promise<Ports> => ({ https: await freePort(), http: await freePort() })
 
-/** Starts a server whose certificate is of `localhost`. */
-const serve = (ports: Ports, env: Record<string, string>, dataDir?: string) =>
+/** Starts a server with HTTPS. */
+const serve = (
+  ports: Ports,
+  env: Record<string, string>,
+  more: { dataDir?: string; entering?: string[] } = {},
+) =>
   Server.start({
-    ...(dataDir === undefined ? {} : { dataDir }),
+    ...more,
     keepsLog: true,
     env: {
       BASALT_TLS_HOST: '127.0.0.1',
@@ -48,11 +53,11 @@ async function get(url: string, options: https.RequestOptions = {}) {
 }
 
 /** Returns the serial number of the certificate at `port`, whoever has signed it; `null` without one. */
-async function serial(port: number) {
+async function serial(port: number, servername = 'localhost') {
   const socket = tls.connect({
     port,
     host: '127.0.0.1',
-    servername: 'localhost',
+    servername,
     rejectUnauthorized: false,
   })
   try {
@@ -68,38 +73,38 @@ async function serial(port: number) {
 describe.skipIf(inject('own') === null)('HTTPS', { timeout: 240_000 }, () => {
   let folder: string
   let ports: Ports
-  let url: string
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'basalt-https-'))
     ports = await freePorts()
-    url = `https://localhost:${String(ports.https)}`
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   test('a certificate of an ACME server is got, renewed under load and kept', async () => {
-    const looked = { httpPort: ports.http, tlsPort: ports.https }
+    const { name, entering } = await host(folder, 'shop.basalt.test')
+    const url = `https://${name}:${String(ports.https)}`
+    const looked = { httpPort: ports.http, tlsPort: ports.https, entering }
     let pebble = await Pebble.start(folder, { ...looked, validity: 24 })
     const env = {
       ...pebble.environment,
-      BASALT_TLS_DOMAINS: 'localhost',
+      BASALT_TLS_DOMAINS: name,
       BASALT_TLS_HSTS_SECONDS: '60',
     }
     const ca = await pebble.root()
-    let server = await serve(ports, env)
+    let server = await serve(ports, env, { entering })
     const { dataDir } = server
     try {
-      await expect.poll(() => serial(ports.https), patience).toBeTruthy()
-      const first = await serial(ports.https)
+      await expect.poll(() => serial(ports.https, name), patience).toBeTruthy()
+      const first = await serial(ports.https, name)
       const headers = { apikey: server.access.anonKey }
       const health = `${url}/auth/v1/health`
-      const secure = await get(health, { ca, headers })
+      const secure = await get(health, { ca, headers, lookup })
       expect(secure.statusCode).toBe(200)
       expect(secure.headers['strict-transport-security']).toBe('max-age=60')
-      const plain = await get(`http://localhost:${String(ports.http)}/x?y=1`)
+      const plain = await get(`http://${name}:${String(ports.http)}/x?y=1`, { lookup })
       expect([plain.statusCode, plain.headers.location]).toEqual([308, `${url}/x?y=1`])
 
-      const session = http2.connect(url, { ca })
+      const session = http2.connect(url, { ca, lookup })
       const stream = session.request({ ':path': '/auth/v1/health', ...headers })
       const [answer] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
       expect([session.alpnProtocol, answer[':status']]).toEqual(['h2', 200])
@@ -112,7 +117,7 @@ describe.skipIf(inject('own') === null)('HTTPS', { timeout: 240_000 }, () => {
         'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
       }
       const channel = `${url}/realtime/v1/websocket?apikey=${server.access.anonKey}&vsn=1.0.0`
-      const socket = https.get(channel, { ca, agent: false, headers: upgrade })
+      const socket = https.get(channel, { ca, lookup, agent: false, headers: upgrade })
       const [upgraded] = (await once(socket, 'upgrade')) as [http.IncomingMessage]
       expect(upgraded.statusCode).toBe(101)
       upgraded.socket.destroy()
@@ -120,6 +125,7 @@ describe.skipIf(inject('own') === null)('HTTPS', { timeout: 240_000 }, () => {
       const upload = https.request(`${url}/storage/v1/upload/resumable`, {
         method: 'POST',
         ca,
+        lookup,
         agent: false,
         headers: {
           authorization: `Bearer ${server.access.serviceKey}`,
@@ -141,34 +147,34 @@ describe.skipIf(inject('own') === null)('HTTPS', { timeout: 240_000 }, () => {
       expect(metrics).toMatch(/tls_certificate_seconds_left \d/)
 
       // The ports stay open while the process becomes another program, too.
-      const load = new Load(health, { ca, headers })
-      await expect.poll(() => serial(ports.https), patience).not.toBe(first)
+      const load = new Load(health, { ca, headers, lookup })
+      await expect.poll(() => serial(ports.https, name), patience).not.toBe(first)
       const { pid } = server.process
       await writeFile(path.join(dataDir, 'switch-request.json'), JSON.stringify({ pid }))
       server.process.kill('SIGTERM')
       const starts = () => server.log.split('Starting Basalt in').length - 1
       await expect.poll(starts, patience).toBeGreaterThan(1)
-      expect((await get(health, { ca, headers })).statusCode).toBe(200)
+      expect((await get(health, { ca, headers, lookup })).statusCode).toBe(200)
       const { done, failures } = await load.stop()
       expect(failures).toEqual([])
       expect(done).toBeGreaterThan(50)
 
       // Without the ACME server, the last certificate stays, also beyond a restart.
-      const last = await serial(ports.https)
+      const last = await serial(ports.https, name)
       await pebble.stop()
       await expect
         .poll(() => server.log, patience)
         .toContain('there is no new certificate of HTTPS')
-      expect(await serial(ports.https)).toBe(last)
+      expect(await serial(ports.https, name)).toBe(last)
       await server.stop({ keepData: true })
-      server = await serve(ports, env, dataDir)
-      await expect.poll(() => serial(ports.https), patience).toBe(last)
+      server = await serve(ports, env, { entering, dataDir })
+      await expect.poll(() => serial(ports.https, name), patience).toBe(last)
       await server.stop({ keepData: true })
 
       // The ACME server comes back, and does not know the account any more.
       pebble = await Pebble.start(folder, { ...looked, validity: 86_400 }, pebble)
-      server = await serve(ports, env, dataDir)
-      await expect.poll(() => serial(ports.https), patience).not.toBe(last)
+      server = await serve(ports, env, { entering, dataDir })
+      await expect.poll(() => serial(ports.https, name), patience).not.toBe(last)
       expect(pebble.issued).toBe(1)
     } finally {
       await server.stop()

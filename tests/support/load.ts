@@ -11,7 +11,7 @@ export class Load {
   #clients: Promise<void>[]
 
   /** Begins to ask for `url`. */
-  constructor(url: string, options: { ca?: string; headers?: Record<string, string> } = {}) {
+  constructor(url: string, options: https.RequestOptions = {}) {
     this.#url = url
     this.#options = options
     this.#clients = [0, 1, 2, 3].map((number) => this.#client(number % 2 === 0))

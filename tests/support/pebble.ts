@@ -31,6 +31,8 @@ export interface PebbleOptions {
   tlsPort: number
   /** In seconds. */
   validity: number
+  /** Words before its command line. */
+  entering?: string[]
 }
 
 /** The ACME server that Let's Encrypt makes for tests. It forgets everything when it ends. */
@@ -43,8 +45,11 @@ export class Pebble {
     readonly folder: string,
     readonly directoryPort: number,
     readonly managementPort: number,
+    entering: string[],
   ) {
-    this.#process = spawn('pebble', ['-config', path.join(folder, 'pebble.json')], {
+    const command = [...entering, 'pebble', '-config', path.join(folder, 'pebble.json')]
+    const [program = '', ...words] = command
+    this.#process = spawn(program, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
       // Some nonces are refused, as by a real one.
       env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '10' },
@@ -70,7 +75,7 @@ export class Pebble {
       certificateValidityPeriod: options.validity,
     }
     await writeFile(path.join(folder, 'pebble.json'), JSON.stringify({ pebble }))
-    const started = new Pebble(folder, directoryPort, managementPort)
+    const started = new Pebble(folder, directoryPort, managementPort, options.entering ?? [])
     await started.root()
     return started
   }

@@ -39,6 +39,7 @@ const PREPARED = 'BASALT_TEST_DATA_DIR'
  * @property {number} [port] the port of the API, by default a free one
  * @property {string[]} [only] the parts to serve, by default all
  * @property {Record<string, string>} [env] settings beside those of this process's environment
+ * @property {string[]} [entering] words before its command line, of a program that becomes it
  * @property {import('../../bench/lib/network.mjs').Network} [network] the one that it runs in, if not this machine's
  * @property {boolean} [keepsLog] whether all that it writes is kept
  */
@@ -73,6 +74,7 @@ export class Server {
       port = 0,
       only = [],
       env = {},
+      entering = [],
       network,
       keepsLog,
     } = options
@@ -103,7 +105,7 @@ export class Server {
     const begin = performance.now()
     const parts = only.length > 0 ? ['--only', only.join(',')] : []
     const flags = ['--project', project, '--data-dir', dataDir, '--port', String(port), ...parts]
-    const [program = '', ...words] = [...(network?.entering ?? []), binary, 'serve', ...flags]
+    const [program = '', ...words] = [...(network?.entering ?? entering), binary, 'serve', ...flags]
     this.process = spawn(program, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: this.environment,
