@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { basalt, isArchived, logEnd } from '../support/backup.mjs'
+import { basalt } from '../support/backup.mjs'
 import { Server } from '../support/server.mjs'
 import { NO_BYTES } from './journal.mjs'
 import { kill, postmaster } from './processes.mjs'
@@ -64,20 +64,6 @@ export class Original {
       }
       await pause(500)
     }
-  }
-
-  /**
-   * Waits until what has been committed is in the target; returns whether that took less than `seconds`.
-   * @param {number} seconds
-   */
-  async archives(seconds) {
-    const end = performance.now() + seconds * 1000
-    const file = await logEnd(this.server)
-    while (performance.now() < end) {
-      if (await isArchived(this.server, file)) return true
-      await pause(500)
-    }
-    return false
   }
 }
 

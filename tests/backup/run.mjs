@@ -14,7 +14,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import { freePort } from '../../bench/lib/ports.mjs'
 import { heading, row, table } from '../../bench/lib/table.mjs'
-import { backupFolder, backupSettings, passphrase, pgbackrest } from '../support/backup.mjs'
+import {
+  archives,
+  backupFolder,
+  backupSettings,
+  passphrase,
+  pgbackrest,
+} from '../support/backup.mjs'
 import { stopAll } from '../support/programs.mjs'
 import { figures } from './figures.mjs'
 import { Journal } from './journal.mjs'
@@ -93,7 +99,7 @@ async function drill(folder, place, restores) {
     await killed(original, place)
     await writers.recover()
     const written = since()
-    const isSafe = await original.archives(1.5 * maxLoss + patience)
+    const isSafe = await archives(original.server, 1.5 * maxLoss + patience)
     if (!isSafe) process.exitCode = 1
     const archived = isSafe ? `${since().toFixed(1)} s` : `not after ${since().toFixed(1)} s`
     row(`killed: ${what}; written, in the target`, `${written.toFixed(1)} s, ${archived}`)

@@ -7,11 +7,10 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import {
+  archives,
   backupFolder,
   backupSettings,
   basalt,
-  isArchived,
-  logEnd,
   metric,
   passphrase,
   pgbackrest,
@@ -57,10 +56,6 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
   }
   const users = async (of = server) =>
     (await service(of.access).auth.admin.listUsers()).data.users.map((user) => user.email)
-  const archived = async () => {
-    const file = await logEnd(server)
-    await expect.poll(() => isArchived(server, file), patience).toBe(true)
-  }
 
   beforeAll(async () => {
     folder = await backupFolder()
@@ -103,7 +98,7 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
     const { auth } = service(server.access)
     const { data } = await auth.admin.listUsers()
     for (const { id } of data.users) await auth.admin.deleteUser(id)
-    await archived()
+    expect(await archives(server)).toBe(true)
   })
 
   test('do not open with another passphrase', async () => {
@@ -191,7 +186,7 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
       await chmod(database, mode & 0o777)
     }
     await expect.poll(() => metric(server, 'late'), patience).toBe(0)
-    await archived()
+    expect(await archives(server)).toBe(true)
     const version = await server.psql(
       "select version from storage.objects where name = 'meanwhile'",
     )
@@ -234,7 +229,7 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
     expect(await digest('changed')).toBe(hash(second))
     expect(await digest('meanwhile')).toBe(hash(first))
     await server.psql("insert into public.notes (body) values ('after')")
-    await archived()
+    expect(await archives(server)).toBe(true)
   })
 
   test('have no secret in the log', () => {

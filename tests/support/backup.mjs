@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 
 import { temporaryFolder } from './postgres.mjs'
 
@@ -75,17 +76,17 @@ export async function metric(server, name) {
 }
 
 /**
- * Returns the position of the write-ahead log behind everything that has been committed.
+ * Waits until what has been committed is in the target; returns whether that took less than `seconds`.
  * @param {import('./server.mjs').Server} server
+ * @param {number} [seconds]
  */
-export const logEnd = (server) => server.psql('select pg_walfile_name(pg_current_wal_insert_lsn())')
-
-/**
- * Returns whether the file of the write-ahead log is in the target.
- * @param {import('./server.mjs').Server} server
- * @param {string} file
- */
-export async function isArchived(server, file) {
+export async function archives(server, seconds = 45) {
+  const end = performance.now() + seconds * 1000
+  const file = await server.psql('select pg_walfile_name(pg_current_wal_insert_lsn())')
   const sql = `select coalesce(last_archived_wal >= '${file}', false) from pg_stat_archiver`
-  return (await server.psql(sql)) === 't'
+  while (performance.now() < end) {
+    if ((await server.psql(sql)) === 't') return true
+    await pause(250)
+  }
+  return false
 }

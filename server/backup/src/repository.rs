@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use embedded::{Archiver, Engine};
 use rand::distr::{Alphanumeric, SampleString as _};
+use settings::Secret;
 
 use crate::catalog::{self, Backup};
 use crate::error::Error;
@@ -188,9 +189,8 @@ impl Repository {
         }
     }
 
-    /// Has the passphrase and the public key of the settings open the target.
-    pub(crate) async fn renew_locks(&self) -> Result<(), Error> {
-        let passphrase = self.settings.passphrase().map_err(Error::Advice)?;
+    /// Has `passphrase` and the public key of the settings open the target.
+    pub(crate) async fn renew_locks(&self, passphrase: Option<Secret>) -> Result<(), Error> {
         self.key.renew_locks(&self.target, passphrase, self.settings.recipient.as_deref()).await
     }
 

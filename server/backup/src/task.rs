@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use embedded::Options;
 use postgres::{Database, Lead};
+use settings::Secret;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -75,6 +76,8 @@ pub struct Task {
     seen: Option<i64>,
     files_at: Option<Instant>,
     objects_at: Option<Instant>,
+    /// What is known to open the target, once that has been looked at.
+    unlock: Option<Option<Secret>>,
     /// The last time at which everything was in the target.
     safe_at: Instant,
     /// What does not work now, and when it was logged last.
@@ -113,6 +116,7 @@ impl Task {
             seen: None,
             files_at: None,
             objects_at: None,
+            unlock: None,
             safe_at: now,
             problem: None,
             job: None,
@@ -232,9 +236,7 @@ impl Task {
     /// Copies what is new: objects, then keys and settings.
     async fn copy(&mut self) -> Result<(), Error> {
         self.repository.check_target().await?;
-        if self.files_at.is_none() {
-            self.repository.renew_locks().await?;
-        }
+        self.renew_locks().await?;
         while self.pending.len() < QUEUE
             && let Ok(version) = self.retired.try_recv()
         {
@@ -256,6 +258,21 @@ impl Task {
         if self.files_at.is_none_or(|at| at.elapsed() > FILES_PERIOD) {
             self.repository.store_files().await?;
             self.files_at = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Has the passphrase of the settings open the target: at the start, and when its file has changed since.
+    async fn renew_locks(&mut self) -> Result<(), Error> {
+        let passphrase = match (self.repository.settings.passphrase(), &self.unlock) {
+            (Ok(passphrase), _) => passphrase,
+            // Perhaps it is being written. What opened the target before still does.
+            (Err(_), Some(_)) => return Ok(()),
+            (Err(reason), None) => return Err(Error::Advice(reason)),
+        };
+        if self.unlock.as_ref() != Some(&passphrase) {
+            self.repository.renew_locks(passphrase.clone()).await?;
+            self.unlock = Some(passphrase);
         }
         Ok(())
     }

@@ -8,9 +8,18 @@ use super::Project;
 /// The files of settings that are part of a backup, in the project's folder and in that of `config.toml`.
 const FILES: [&str; 2] = [".env", ".env.local"];
 
+/// The variable that names the file of the passphrase.
+const PASSPHRASE_FILE: &str = "BASALT_BACKUP_PASSPHRASE_FILE";
+
 /// Reads the settings. Paths are relative to the folder of `config.toml`.
 pub(super) fn read(reader: &mut Reader<'_>, project: &Project) -> Result<Settings, Invalid> {
     let mut settings: Settings = reader.read()?;
+    // This variable also sets the passphrase itself, as those of all secrets do. The file is read anew while the server
+    // runs.
+    let is_file = settings.passphrase_file.as_ref().is_some_and(|path| path.is_absolute());
+    if is_file && reader.is_in_environment(PASSPHRASE_FILE) {
+        settings.passphrase = None;
+    }
     settings.passphrase_file = settings.passphrase_file.map(|path| project.resolve(path));
     let is_url = |target: &str| target.contains("://");
     settings.target = settings.target.map(|target| match is_url(&target) {

