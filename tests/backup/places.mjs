@@ -1,19 +1,17 @@
 /** Where backups go: a folder, or an S3 store behind TLS. Each can be away for a while. */
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import tls from 'node:tls'
 
 import { freePort } from '../../bench/lib/ports.mjs'
+import { certificate, storeSettings } from '../support/backup.mjs'
 import { listens, Service } from '../support/service.mjs'
 
 const installed = path.resolve(import.meta.dirname, '../../target/tools/moto/bin/moto_server')
 const bucket = 'backups'
-
-/** The certificate of `localhost`, and that of its authority. */
-const certificates = path.resolve(import.meta.dirname, '../support/tls')
 
 /**
  * A place.
@@ -60,10 +58,7 @@ export async function startStore() {
   /** @type {Set<net.Socket>} */
   const sockets = new Set()
   const entrance = await freePort()
-  const [cert, key] = await Promise.all(
-    ['certificate.pem', 'key.pem'].map((name) => readFile(path.join(certificates, name))),
-  )
-  const listener = tls.createServer({ cert, key }, (client) => {
+  const listener = tls.createServer(await certificate(), (client) => {
     const behind = net.connect(port, '127.0.0.1')
     const ends = [client, behind]
     for (const end of ends) {
@@ -87,13 +82,7 @@ export async function startStore() {
   await back()
   return {
     target: `s3://${bucket}/drill`,
-    settings: {
-      BASALT_BACKUP_S3_ENDPOINT: `https://localhost:${entrance}`,
-      BASALT_BACKUP_S3_FORCE_PATH_STYLE: 'true',
-      BASALT_BACKUP_S3_ACCESS_KEY_ID: 'drill',
-      BASALT_BACKUP_S3_SECRET_ACCESS_KEY: 'secret of tests',
-      SSL_CERT_FILE: path.join(certificates, 'authority.pem'),
-    },
+    settings: storeSettings(entrance),
     leave,
     back,
     stop: async () => {

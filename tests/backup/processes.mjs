@@ -33,14 +33,25 @@ export async function backupProcess(dataDir, what) {
   const end = Date.now() + limit
   while (Date.now() < end) {
     // Without waiting in between: some run for a tenth of a second.
-    for (const entry of readdirSync('/proc')) {
-      const [program = '', ...words] = commandOf(entry)
-      const isOurs = program.includes('pgbackrest') && words.includes(`--config=${file}`)
-      if (isOurs && words.some((word) => what.test(word))) return Number(entry)
-    }
+    const [first] = backupProcesses(file, what)
+    if (first !== undefined) return first
     await pause(10)
   }
   throw new Error(`pgBackRest does not run ${what.source}`)
+}
+
+/**
+ * Returns the processes of pgBackRest with the configuration `file`.
+ * @param {string} file
+ * @param {RegExp} [what] what they do
+ */
+export function backupProcesses(file, what = /./) {
+  const found = readdirSync('/proc').filter((entry) => {
+    const [program = '', ...words] = commandOf(entry)
+    const isOurs = program.includes('pgbackrest') && words.includes(`--config=${file}`)
+    return isOurs && words.some((word) => what.test(word))
+  })
+  return found.map(Number)
 }
 
 /** Returns the words with which a process was started; nothing if it has ended. */

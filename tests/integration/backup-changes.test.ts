@@ -1,6 +1,6 @@
 /** Backups of a project whose passphrase, machine, Postgres or kind of database is not what it was. */
 import { existsSync } from 'node:fs'
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
@@ -175,23 +175,39 @@ describe.skipIf(program === null || !existsSync(old) || !existsSync(dumps))(
       await project.server.psql(tables)
       await note(project.server, 'of 15')
       await project.has(1)
-      await project.server.stop({ keepData: true })
     })
 
     afterAll(() => project.end())
 
-    test('can be undone with the backups, which go on behind it', async () => {
+    const upgrade = () => {
       const PATH = `${path.dirname(dumps)}:${process.env.PATH ?? ''}`
       const env = { ...project.server.environment, POSTGRES_BIN: undefined, PATH }
-      const words = ['db', 'upgrade', '--old-bin', old]
-      const upgraded = await basalt(project.server.instance, words, env)
+      return basalt(project.server.instance, ['db', 'upgrade', '--old-bin', old], env)
+    }
+
+    test('waits until the backups have the end of the old database', async () => {
+      const database = path.join(project.target, 'database')
+      await chmod(database, 0)
+      await note(project.server, 'last of 15')
+      await project.server.stop({ keepData: true })
+      const refused = await upgrade()
+      expect(refused.output).toMatch(/the end of the write-ahead log .* is not in the backups/)
+      expect(refused.status).not.toBe(0)
+      await chmod(database, 0o700)
+      await project.start(undefined, { POSTGRES_BIN: old })
+      expect(await archives(project.server)).toBe(true)
+      await project.server.stop({ keepData: true })
+    })
+
+    test('can be undone with the backups, which go on behind it', async () => {
+      const upgraded = await upgrade()
       expect(upgraded.output).toContain('has been upgraded to Postgres 17')
       expect(upgraded.status).toBe(0)
       const [, moment = ''] = /restore --to "([^"]+)"/.exec(upgraded.output) ?? []
 
       await project.start()
       await project.has(2)
-      expect(await bodies(project.server)).toEqual(['of 15'])
+      expect(await bodies(project.server)).toEqual(['last of 15', 'of 15'])
       await note(project.server, 'of 17')
       expect(await archives(project.server)).toBe(true)
       const end = await project.restore('end')
@@ -202,10 +218,10 @@ describe.skipIf(program === null || !existsSync(old) || !existsSync(dumps))(
       await project.server.stop({ keepData: true })
 
       await project.start(end.dataDir)
-      expect(await bodies(project.server)).toEqual(['of 15', 'of 17'])
+      expect(await bodies(project.server)).toEqual(['last of 15', 'of 15', 'of 17'])
       await project.server.stop({ keepData: true })
       await project.start(before.dataDir, { POSTGRES_BIN: old })
-      expect(await bodies(project.server)).toEqual(['of 15'])
+      expect(await bodies(project.server)).toEqual(['last of 15', 'of 15'])
       expect(await project.server.psql('show server_version')).toMatch(/^15/)
     })
   },

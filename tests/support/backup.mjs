@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -42,6 +43,30 @@ export const backupSettings = (target, program, maxLoss) => ({
   BASALT_ADMIN_PORT: '0',
   BASALT_LOG: 'info',
 })
+
+/** The certificate of `localhost`, and that of its authority. */
+const certificates = path.resolve(import.meta.dirname, 'tls')
+
+/**
+ * Returns how a server reaches an S3 store at a port of this machine, with the certificate of `localhost`.
+ * @param {number} port
+ * @returns {Record<string, string>}
+ */
+export const storeSettings = (port) => ({
+  BASALT_BACKUP_S3_ENDPOINT: `https://localhost:${port}`,
+  BASALT_BACKUP_S3_FORCE_PATH_STYLE: 'true',
+  BASALT_BACKUP_S3_ACCESS_KEY_ID: 'drill',
+  BASALT_BACKUP_S3_SECRET_ACCESS_KEY: 'secret of tests',
+  SSL_CERT_FILE: path.join(certificates, 'authority.pem'),
+})
+
+/** Returns a certificate for `localhost` and its key. */
+export async function certificate() {
+  const [cert, key] = await Promise.all(
+    ['certificate.pem', 'key.pem'].map((name) => readFile(path.join(certificates, name))),
+  )
+  return { cert, key }
+}
 
 /** Makes a folder for targets and restored projects, which the user of Postgres may enter. */
 export const backupFolder = () => temporaryFolder('basalt-backups-')

@@ -194,6 +194,17 @@ impl Repository {
         self.key.renew_locks(&self.target, passphrase, self.settings.recipient.as_deref()).await
     }
 
+    /// Warns if the database was stopped before all of its log was in the target.
+    pub fn warn_of_waiting(&self) {
+        let waiting = embedded::waiting_bytes(&self.data_dir);
+        if waiting > 0 {
+            tracing::warn!(
+                waiting_mb = waiting >> 20,
+                "the end of the write-ahead log is not in the target of backups: the next start brings it there"
+            );
+        }
+    }
+
     /// Returns a new name for a scratch folder in the data folder. A server removes such folders when it starts.
     pub fn scratch(&self) -> PathBuf {
         self.data_dir.join(format!("{SCRATCH}{:08x}", rand::random::<u32>()))

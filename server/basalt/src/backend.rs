@@ -216,6 +216,9 @@ impl Backend {
         {
             tracing::warn!("Postgres did not shut down cleanly; it will recover at the next start");
         }
+        if let Some(repository) = self.repository.as_ref().filter(|_| self.cluster.is_some()) {
+            repository.warn_of_waiting();
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 //! runs as can reach, and is removed with it: it has the repository's secrets.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::account::{Account, FolderAccess, Slot, give, private_folder, run_as, start_error};
+use super::archiving::Archiving;
 use super::error::Error;
 use super::files::write_atomically;
 use super::layout::cluster_in;
@@ -77,6 +77,8 @@ impl Archiver {
     /// Makes the folder for `plan`, writes the configuration, and returns what Postgres has to inherit.
     pub(super) fn prepare(&self, plan: &LaunchPlan) -> Result<Access, Error> {
         let account = plan.account.as_ref();
+        // Those of a run that was killed have its locks.
+        Self::archiving(plan).end();
         let folder = plan.run_dir.join(FOLDER);
         for folder in [folder.clone(), folder.join("lock"), folder.join("spool")] {
             private_folder(&folder, 0o700, account)?;
@@ -91,10 +93,15 @@ impl Archiver {
         line("archive-async", if cluster.is_below(CLOSED) { "n" } else { "y" });
         line("pg1-port", &plan.port.to_string());
         line("pg1-user", plan.superuser);
-        let file = folder.join(CONFIGURATION);
+        let file = configuration_in(&plan.run_dir);
         write_atomically(&file, text.as_bytes(), 0o600)?;
         give(&file, account)?;
         Ok(Access { cluster, _repository: repository })
+    }
+
+    /// Returns the archiving of a run of `plan`.
+    pub(super) fn archiving(plan: &LaunchPlan) -> Archiving {
+        Archiving::of(&plan.cluster, configuration_in(&plan.run_dir))
     }
 
     /// Returns the part of the configuration that is the same for every cluster.
@@ -136,9 +143,14 @@ impl Archiver {
 
     fn shell_command(&self, run_dir: &Path, words: &str) -> String {
         let quoted = |path: &Path| format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"));
-        let configuration = run_dir.join(FOLDER).join(CONFIGURATION);
+        let configuration = configuration_in(run_dir);
         format!("{} --config={} --stanza={STANZA} {words}", quoted(&self.program), quoted(&configuration))
     }
+}
+
+/// Returns the file of the configuration, in the folder of the socket.
+fn configuration_in(run_dir: &Path) -> PathBuf {
+    run_dir.join(FOLDER).join(CONFIGURATION)
 }
 
 /// Has Postgres archive the histories of the timelines of `cluster` at its next start, if it has not done so: a restored
@@ -199,7 +211,7 @@ impl Engine {
         let pid_file = fs::read_to_string(cluster.join("postmaster.pid")).ok()?;
         // Line 5 is the folder of the socket. Source: PostgreSQL, `utils/pidfile.h`.
         let run_dir = PathBuf::from(pid_file.lines().nth(4)?.trim());
-        let configuration = run_dir.join(FOLDER).join(CONFIGURATION);
+        let configuration = configuration_in(&run_dir);
         configuration.exists().then_some(())?;
         let account = Account::choose(&cluster).ok()?;
         Some(Self {
@@ -238,7 +250,7 @@ impl Engine {
     pub(super) fn of_plan(plan: &LaunchPlan, archiver: &Archiver) -> Self {
         Self {
             program: archiver.program.clone(),
-            configuration: plan.run_dir.join(FOLDER).join(CONFIGURATION),
+            configuration: configuration_in(&plan.run_dir),
             account: plan.account.clone(),
             cluster: plan.cluster.clone(),
             repository: archiver.folder.clone(),
@@ -311,16 +323,4 @@ impl Engine {
         options.push(&set);
         self.run("restore", &options, limit).await.map(drop)
     }
-}
-
-/// Returns the bytes that the files of the log take that wait to be archived, in the cluster of `data_dir`.
-pub fn waiting_bytes(data_dir: &Path) -> u64 {
-    let wal = cluster_in(data_dir).join("pg_wal");
-    let Ok(entries) = fs::read_dir(wal.join("archive_status")) else { return 0 };
-    let ready = entries.flatten().filter_map(|entry| {
-        let name = entry.file_name();
-        let name = name.to_str()?.strip_suffix(".ready")?;
-        fs::metadata(wal.join(name)).ok()
-    });
-    ready.map(|file| file.size()).sum()
 }

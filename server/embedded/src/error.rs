@@ -105,6 +105,17 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// The cluster that would be replaced was not shut down, or a part of its log waits for the archive.
+    #[error(
+        "the end of the write-ahead log of {} is not in the backups, so that they could not bring it back: start the server \
+         while the target of the backups is there, and stop it after a minute. To go on without that, take \
+         basalt.backup.target away. Nothing has been changed",
+        .cluster.display()
+    )]
+    NotArchived {
+        /// The folder of the cluster.
+        cluster: PathBuf,
+    },
     /// The file system has no space left for the cluster or its log.
     #[error(
         "no space is left on the file system of {}: free some or move the folder. Postgres reported:\n{log}",

@@ -7,6 +7,7 @@
 
 mod account;
 mod archiver;
+mod archiving;
 mod binaries;
 mod configuration;
 mod data_dir;
@@ -42,7 +43,8 @@ use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use archiver::{Archiver, Engine, Recovery, RecoveryTarget, waiting_bytes};
+pub use archiver::{Archiver, Engine, Recovery, RecoveryTarget};
+pub use archiving::waiting_bytes;
 pub use binaries::{Binaries, Search, find_client, find_psql};
 pub use error::{Error, SearchReport};
 pub use exchange::{exchange, exchange_back, has_cluster};
@@ -243,18 +245,19 @@ impl Cluster {
     /// cluster stays in place until the new one is complete; after that it is kept next to the new one. Must be called
     /// inside a Tokio runtime.
     ///
-    /// Errors: see [`Error`]; each message says what to do. After an error, the data is unchanged.
-    pub async fn upgrade(options: Options, old: Option<&Path>) -> Result<Upgrade, Error> {
-        upgrade::run(options, old).await
+    /// Errors: see [`Error`]; each message says what to do. If it `is_archived`, [`Error::NotArchived`] while the archive
+    /// does not have all of the old cluster. After an error, the data is unchanged.
+    pub async fn upgrade(options: Options, old: Option<&Path>, is_archived: bool) -> Result<Upgrade, Error> {
+        upgrade::run(options, old, is_archived).await
     }
 
     /// Copies the cluster of `options.data_dir`, whose superuser is `postgres`, into a new one of the same version
     /// whose superuser is `supabase_admin`, so that `postgres` has the rights that hosted Supabase gives it. The old
     /// cluster is kept next to the new one. Must be called inside a Tokio runtime.
     ///
-    /// Errors: see [`Error`]; each message says what to do. After an error, the data is unchanged.
-    pub async fn harden(options: Options) -> Result<Hardening, Error> {
-        upgrade::harden(options).await
+    /// Errors: as for [`Self::upgrade`].
+    pub async fn harden(options: Options, is_archived: bool) -> Result<Hardening, Error> {
+        upgrade::harden(options, is_archived).await
     }
 
     /// Reports whether `postgres` is the superuser of the cluster in `data_dir`: in clusters of older releases and of

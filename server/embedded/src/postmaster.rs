@@ -1,5 +1,6 @@
 //! One run of the `postgres` program: its start, the wait until it is ready, its end.
 
+use std::convert::Infallible;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -12,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::account::{Account, FolderAccess, run_as, start_error};
 use super::archiver::Archiver;
+use super::archiving::Archiving;
 use super::binaries::Binaries;
 use super::error::Error;
 use super::log::{self, Tail};
@@ -64,6 +66,7 @@ pub(super) struct Postmaster {
     tail: Tail,
     /// The task that reads the log; `None` once it has been waited for.
     log: Option<JoinHandle<()>>,
+    archiving: Option<Archiving>,
 }
 
 impl LaunchPlan {
@@ -112,7 +115,8 @@ impl LaunchPlan {
         // If the watchdog has ended already, Postgres runs without it.
         let _ = watchdog.watch(id).await;
         let (tail, log) = log::follow(stderr, self.log_file.clone());
-        Ok(Postmaster { child, pid, watchdog, tail, log: Some(log) })
+        let archiving = self.archiver.as_ref().map(|_| Archiver::archiving(self));
+        Ok(Postmaster { child, pid, watchdog, tail, log: Some(log), archiving })
     }
 
     /// Returns the settings that cannot be changed in the configuration files.
@@ -189,8 +193,9 @@ impl Postmaster {
         describe(self.child.wait().await)
     }
 
-    /// Shuts Postgres down with the signal `first`; if that takes too long, without writing (the next start recovers);
-    /// finally by killing it. Reports whether the first signal was enough and everything has been written.
+    /// Shuts Postgres down with the signal `first`, without what cannot be archived in a while; if that takes too long,
+    /// without writing (the next start recovers); finally by killing it. Reports whether the first signal was enough
+    /// and everything has been written.
     pub(super) async fn stop(mut self, first: Signal) -> bool {
         let mut clean = false;
         for (signal, limit) in [(first, FAST_LIMIT), (Signal::QUIT, IMMEDIATE_LIMIT)] {
@@ -198,12 +203,22 @@ impl Postmaster {
             if self.child.id().is_some() {
                 let _ = kill_process(self.pid, signal);
             }
-            if let Ok(ended) = timeout(limit, self.child.wait()).await {
+            let ended = async {
+                tokio::select! {
+                    ended = self.child.wait() => ended,
+                    never = give_up_if_stuck(self.archiving.as_ref()) => match never {},
+                }
+            };
+            if let Ok(ended) = timeout(limit, ended).await {
                 clean = signal == first && ended.is_ok_and(|status| status.success());
                 break;
             }
         }
+        let archiving = self.archiving.take();
         self.kill().await;
+        if let Some(archiving) = archiving {
+            archiving.end();
+        }
         clean
     }
 
@@ -222,6 +237,13 @@ impl Postmaster {
         {
             log.abort();
         }
+    }
+}
+
+async fn give_up_if_stuck(archiving: Option<&Archiving>) -> Infallible {
+    match archiving {
+        Some(archiving) => archiving.give_up_if_stuck().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -22,7 +22,7 @@ use super::postmaster::{LaunchPlan, Postmaster};
 use super::setup::Credentials;
 use super::superuser::{self, Superuser};
 use super::version::Version;
-use super::{Options, Progress, initdb, run_dir, setup};
+use super::{Options, Progress, archiving, initdb, run_dir, setup};
 use migrations::statement_statistics;
 use transfer::{ClusterConnection, DumpPrograms};
 
@@ -59,7 +59,11 @@ pub enum Hardening {
 }
 
 /// Implements [`super::Cluster::upgrade`].
-pub(super) async fn run(options: Options, old_folder: Option<&Path>) -> Result<Upgrade, Error> {
+pub(super) async fn run(
+    options: Options,
+    old_folder: Option<&Path>,
+    is_archived: bool,
+) -> Result<Upgrade, Error> {
     let report = |step: Progress| options.report(&step);
     let data = DataDir::lock(&options.data_dir)?;
     data.recover().await?;
@@ -75,6 +79,9 @@ pub(super) async fn run(options: Options, old_folder: Option<&Path>) -> Result<U
     let kept = data.path().join(format!("postgres.{major}"));
     if kept.exists() {
         return Err(Error::OldClusterExists { folder: kept });
+    }
+    if is_archived {
+        archiving::check(&data.cluster())?;
     }
     let old = old_binaries(major, old_folder, &options.search, &copies, &data, &new).await?;
     let programs = DumpPrograms::find([&old, &new]).await?;
@@ -92,7 +99,7 @@ pub(super) async fn run(options: Options, old_folder: Option<&Path>) -> Result<U
 }
 
 /// Implements [`super::Cluster::harden`].
-pub(super) async fn harden(options: Options) -> Result<Hardening, Error> {
+pub(super) async fn harden(options: Options, is_archived: bool) -> Result<Hardening, Error> {
     let report = |step: Progress| options.report(&step);
     let data = DataDir::lock(&options.data_dir)?;
     data.recover().await?;
@@ -109,6 +116,9 @@ pub(super) async fn harden(options: Options) -> Result<Hardening, Error> {
     let kept = data.path().join(format!("postgres.{major}"));
     if kept.exists() {
         return Err(Error::OldClusterExists { folder: kept });
+    }
+    if is_archived {
+        archiving::check(&data.cluster())?;
     }
     let programs = DumpPrograms::find([&binaries, &binaries]).await?;
     let account = Account::choose(&data.cluster())?;

@@ -126,7 +126,7 @@ async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(),
     let folder = display_path(&settings.data_dir);
     let old_bin = arguments.old_bin.map(std::path::absolute).transpose();
     let old_bin = old_bin.map_err(Error::io("find the folder of --old-bin"))?;
-    match Cluster::upgrade(backend::options(settings), old_bin.as_deref()).await? {
+    match Cluster::upgrade(backend::options(settings), old_bin.as_deref(), has_backups(settings)).await? {
         Upgrade::NoCluster => console::print(format_args!("Nothing to do: {folder} has no database yet.")),
         Upgrade::Current(version) => {
             console::print(format_args!(
@@ -145,10 +145,15 @@ async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(),
     Ok(())
 }
 
-/// Has the next start make a backup of the new cluster, if there are backups, and says how to go back with them. When
-/// the server stopped, the last of the old cluster's log was archived.
+/// Reports whether the project has begun to make backups, and still does.
+fn has_backups(settings: &Settings) -> bool {
+    let folder = &settings.data_dir;
+    settings.backup.target.is_some() && backup::has_key(folder) && !backup::is_copy(folder)
+}
+
+/// Has the next start make a backup of the new cluster, if there are backups, and says how to go back with them.
 fn want_backup(settings: &Settings) -> Result<(), Error> {
-    if settings.backup.target.is_none() || backup::is_copy(&settings.data_dir) {
+    if !has_backups(settings) {
         return Ok(());
     }
     backup::want_backup(&settings.data_dir)?;
@@ -163,7 +168,7 @@ fn want_backup(settings: &Settings) -> Result<(), Error> {
 async fn harden(settings: &Settings) -> Result<(), Error> {
     check_embedded(settings, "harden")?;
     let folder = display_path(&settings.data_dir);
-    match Cluster::harden(backend::options(settings)).await? {
+    match Cluster::harden(backend::options(settings), has_backups(settings)).await? {
         Hardening::NoCluster => console::print(format_args!(
             "Nothing to do: {folder} has no database yet, and a new one is hardened from its beginning."
         )),
