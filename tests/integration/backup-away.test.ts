@@ -1,12 +1,12 @@
 /** Backups whose target does not respond, or takes no more. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { rm, writeFile } from 'node:fs/promises'
+import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import tls from 'node:tls'
 
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import { backupProcesses, configuration } from '../backup/processes.mjs'
 import {
@@ -60,6 +60,10 @@ describe.skipIf(program === null)('a target of backups', { timeout: 120_000 }, (
     await once(store, 'listening')
     await start()
     await server.psql('create table public.notes (body text not null)')
+    await vi.waitFor(async () => {
+      const { output } = await basalt(server.instance, ['backup', 'list'], server.environment)
+      expect(output).toContain(' ended: ')
+    }, patience)
   })
 
   afterAll(async () => {
@@ -89,6 +93,7 @@ describe.skipIf(program === null)('a target of backups', { timeout: 120_000 }, (
     await expect.poll(() => backupProcesses(file), patience).toEqual([])
 
     await start()
+    await server.psql("insert into public.notes (body) values ('later')")
     expect(await archives(server)).toBe(true)
     await expect.poll(() => metric(server, 'late'), patience).toBe(0)
     const restored = path.join(folder, 'restored')
@@ -98,10 +103,39 @@ describe.skipIf(program === null)('a target of backups', { timeout: 120_000 }, (
     expect(status).toBe(0)
     const again = await Server.start({ ...copy, env: server.environment })
     expect(await again.psql('select string_agg(body, $$ $$ order by body) from notes')).toBe(
-      'one three two',
+      'later one three two',
     )
     const object = await service(again.access).storage.from('kept').download('waits')
     expect(object.data?.size).toBe(100_000)
     await again.stop()
   })
+
+  test('that refuses the log ends a backup soon, and says why', async () => {
+    const archive = path.join(folder, 'target/database/archive/basalt')
+    const names = await readdir(archive, { recursive: true })
+    // The folder of the timeline's files, which stays readable.
+    const closed = path.join(archive, names.find((name) => /\/[0-9A-F]{16}$/.test(name)) ?? '')
+    const { mode } = await stat(closed)
+    await chmod(closed, 0o500)
+    try {
+      await write('waits')
+      const begin = performance.now()
+      const created = await basalt(server.instance, ['backup', 'create'], server.environment)
+      expect(created.output).toContain(
+        'the target of backups does not take the write-ahead log: Permission denied',
+      )
+      expect(created.status).not.toBe(0)
+      expect(performance.now() - begin).toBeLessThan(60_000)
+      await expect.poll(() => problems(server), patience).toContain('backup_late')
+    } finally {
+      await chmod(closed, mode & 0o777)
+    }
+    await expect.poll(() => metric(server, 'late'), patience).toBe(0)
+  })
 })
+
+/** Returns what the server says is wrong. */
+async function problems({ adminUrl }: Server) {
+  const response = await fetch(`${adminUrl}/health/problems`)
+  return response.text()
+}

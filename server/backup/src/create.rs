@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use embedded::Engine;
 use postgres::Database;
+use tokio::time::{Instant, sleep};
 
 use crate::catalog::{Backup, Manifest};
 use crate::error::Error;
@@ -17,6 +18,16 @@ const LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// How long a short command may take.
 const SHORT_LIMIT: Duration = Duration::from_secs(300);
+
+/// How long pgBackRest waits until the log is archived that a base backup needs, if the target takes it.
+const LOG_LIMIT: &str = "--archive-timeout=300";
+
+/// How long the target may refuse the log during a base backup, and how long after an error it counts as refusing it.
+const REFUSED: Duration = Duration::from_secs(15);
+const FORGOTTEN: Duration = Duration::from_secs(10);
+
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How often a lock of pgBackRest is tried, and the pause in between.
 const LOCK_TRIES: u32 = 20;
@@ -51,7 +62,7 @@ impl Repository {
             None => None,
             Some(engine) => {
                 let kind = if is_full { "--type=full" } else { "--type=incr" };
-                engine.run("backup", &[kind], LIMIT).await?;
+                back_up(engine, kind).await?;
                 forget_wish(&self.data_dir);
                 let backup = self.list().await?.pop();
                 if let Some(backup) = &backup {
@@ -137,6 +148,39 @@ impl Repository {
     }
 }
 
+/// Makes a base backup of `kind`. It ends once the log is archived that it needs, so that it is given up if the target
+/// does not take that.
+async fn back_up(engine: &Engine, kind: &str) -> Result<(), Error> {
+    let options = [kind, LOG_LIMIT];
+    tokio::select! {
+        made = engine.run("backup", &options, LIMIT) => Ok(made.map(drop)?),
+        reason = refused(engine) => Err(Error::Advice(match reason.contains("No space left") {
+            true => "the target of backups is full: make room there, or name another one".to_owned(),
+            false => format!("the target of backups does not take the write-ahead log: {reason}"),
+        })),
+    }
+}
+
+/// Waits until the target has not taken the log for [`REFUSED`], and returns why.
+async fn refused(engine: &Engine) -> String {
+    let mut since = None;
+    let mut last = Instant::now();
+    loop {
+        sleep(LOOK).await;
+        let Some(reason) = engine.refusal() else {
+            // Each try to archive begins without the error of the last one.
+            if last.elapsed() > FORGOTTEN {
+                since = None;
+            }
+            continue;
+        };
+        last = Instant::now();
+        if since.get_or_insert(last).elapsed() > REFUSED {
+            return reason;
+        }
+    }
+}
+
 /// Makes pgBackRest's own files for the cluster in the target, or, after an upgrade of Postgres, those of the new one.
 async fn prepare(engine: &Engine) -> Result<(), Error> {
     let mut command = "stanza-create";
@@ -149,7 +193,7 @@ async fn prepare(engine: &Engine) -> Result<(), Error> {
             Err(embedded::Error::Failed { log, .. })
                 if log.contains("unable to acquire lock") && attempt < LOCK_TRIES =>
             {
-                tokio::time::sleep(LOCK_PAUSE).await;
+                sleep(LOCK_PAUSE).await;
             }
             result => return Ok(result.map(drop)?),
         }

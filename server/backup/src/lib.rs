@@ -26,6 +26,7 @@ mod settings;
 mod target;
 mod task;
 mod verify;
+mod watch;
 
 pub use catalog::Backup;
 pub use create::Running;

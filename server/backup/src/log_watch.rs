@@ -18,8 +18,8 @@ struct Mark {
     /// The end of the log then.
     position: String,
     at: Instant,
-    /// When the log was switched to its next file because of it.
-    switched: Option<Instant>,
+    /// When the archiver was woken because of it.
+    woken: Option<Instant>,
 }
 
 /// What is known of the log. Only transactions that write count, so that nothing is archived while nobody writes.
@@ -56,13 +56,18 @@ impl LogWatch {
             self.safe = Some(mark.next);
         }
         if self.mark.is_none() && self.safe != Some(next) {
-            self.mark = Some(Mark { next, position, at: now, switched: None });
+            self.mark = Some(Mark { next, position, at: now, woken: None });
         }
         let Some(mark) = &mut self.mark else { return Ok(None) };
-        if now.duration_since(mark.switched.unwrap_or(mark.at)) > patience {
-            // The second wakes the archiver, which sleeps for a minute when the target was away.
-            client.query_one("select pg_catalog.pg_switch_wal(), pg_catalog.pg_reload_conf()", &[]).await?;
-            mark.switched = Some(now);
+        if now.duration_since(mark.woken.unwrap_or(mark.at)) > patience {
+            // Only the file that the mark is in: while the target is away, more of them would only take room. The
+            // second wakes the archiver, which sleeps for a minute then.
+            let sql = "select case when pg_catalog.pg_walfile_name($1::text::pg_lsn) \
+                              = pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) \
+                              then pg_catalog.pg_switch_wal() end, \
+                              pg_catalog.pg_reload_conf()";
+            client.query_one(sql, &[&mark.position]).await?;
+            mark.woken = Some(now);
         }
         Ok(Some(mark.at))
     }

@@ -143,7 +143,8 @@ impl Repository {
             // `prune` does that, together with objects and settings.
             ("expire-auto", "n".to_owned()),
             ("archive-push-queue-max", format!("{}MiB", settings.max_waiting_mb.max(64))),
-            ("archive-timeout", "300".to_owned()),
+            // Postgres tries again. While the archiver waits for a target that does not respond, nothing is dropped.
+            ("archive-timeout", "60".to_owned()),
             ("log-level-console", "warn".to_owned()),
             ("log-level-stderr", "off".to_owned()),
         ];

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use embedded::Options;
+use embedded::{Engine, Options};
 use postgres::{Database, Lead};
 use settings::Secret;
 use tokio::sync::mpsc;
@@ -21,7 +21,8 @@ use crate::error::Error;
 use crate::log_watch::LogWatch;
 use crate::metrics::{Metrics, Part};
 use crate::moment::Moment;
-use crate::repository::{Repository, SCRATCH, is_backup_wanted, want_backup};
+use crate::repository::{Repository, SCRATCH, is_backup_wanted};
+use crate::watch::Watch;
 
 /// How many versions may wait to be retired. The sweeper of storage finds those that do not fit in.
 const QUEUE: usize = 10_000;
@@ -40,6 +41,9 @@ const LIST_PERIOD: Duration = Duration::from_secs(3600);
 /// How long after a failed backup the next one is tried: sooner while the log has a gap.
 const RETRY: Duration = Duration::from_secs(300);
 const RETRY_GAP: Duration = Duration::from_secs(30);
+
+/// What is said of a target with a reason.
+const REFUSED: &str = "the target does not take the write-ahead log: ";
 
 /// How often a problem that stays is logged again.
 const REMINDER: Duration = Duration::from_secs(600);
@@ -83,6 +87,8 @@ pub struct Task {
     /// What does not work now, and when it was logged last.
     problem: Option<(String, Instant)>,
     log: LogWatch,
+    /// When archiving was last begun anew, so that the log is dropped.
+    dropped_at: Option<Instant>,
     /// The folder of the target when the task began.
     place: Option<(u64, u64)>,
     job: Option<JoinHandle<Result<Vec<Backup>, Error>>>,
@@ -119,6 +125,7 @@ impl Task {
             unlock: None,
             safe_at: now,
             problem: None,
+            dropped_at: None,
             job: None,
             known: Vec::new(),
             next_job: now,
@@ -145,10 +152,12 @@ impl Task {
 
     async fn round(&mut self) {
         let looked = self.look_at_log().await;
-        let watch = Watch {
+        let mut watch = Watch {
             metrics: self.metrics.clone(),
             repository: self.repository.clone(),
+            engine: self.running.engine.clone(),
             safe_at: self.safe_at,
+            dropped_at: self.dropped_at,
         };
         let copied = {
             let mut copying = pin!(self.copy());
@@ -168,12 +177,9 @@ impl Task {
         if let Some(unsafe_since) = unsafe_since {
             self.safe_at = unsafe_since.unwrap_or_else(Instant::now);
         }
-        let watch = Watch { safe_at: self.safe_at, ..watch };
+        watch.safe_at = self.safe_at;
         let (waiting, is_late) = watch.look(unsafe_since.is_some_and(Option::is_none));
-        let limit = u64::from(self.repository.settings.max_waiting_mb) << 20;
-        if self.running.engine.is_some() && waiting * 10 > limit * 9 {
-            self.want_backup();
-        }
+        self.dropped_at = watch.dropped_at;
         match copied {
             Err(error) => self.report("objects", &error.to_string(), 0),
             Ok(_) if replaced => {
@@ -182,10 +188,10 @@ impl Task {
             }
             Ok(_) if is_late => {
                 let text = match has_gap {
-                    true => "the write-ahead log has a gap until the next backup is made",
-                    false => "the write-ahead log waits for the target",
+                    true => "the write-ahead log has a gap until the next backup is made".to_owned(),
+                    false => self.why_log_waits(),
                 };
-                self.report("log", text, waiting >> 20);
+                self.report("log", &text, waiting >> 20);
             }
             Ok(_) => {
                 if self.problem.take().is_some() {
@@ -207,13 +213,14 @@ impl Task {
         }
     }
 
-    /// Has a backup made as soon as the target takes one, also after a new start: a part of the log may be dropped.
-    fn want_backup(&self) {
-        let data_dir = &self.repository.data_dir;
-        if !is_backup_wanted(data_dir)
-            && let Err(error) = want_backup(data_dir)
-        {
-            tracing::error!(%error, "backups have a gap until the next one is made");
+    fn why_log_waits(&self) -> String {
+        match self.running.engine.as_ref().and_then(Engine::refusal) {
+            Some(reason) => format!("{REFUSED}{reason}"),
+            // Between two tries there is no reason.
+            None => match &self.problem {
+                Some((known, _)) if known.starts_with(REFUSED) => known.clone(),
+                _ => "the write-ahead log waits for the target".to_owned(),
+            },
         }
     }
 
@@ -327,25 +334,6 @@ impl Task {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
-    }
-}
-
-/// Looks whether what was written is in the target.
-struct Watch {
-    metrics: Metrics,
-    repository: Repository,
-    safe_at: Instant,
-}
-
-impl Watch {
-    /// Notes in the metrics how much of the log waits and whether something waits too long, and returns both. `is_safe`
-    /// says whether everything is in the target.
-    fn look(&self, is_safe: bool) -> (u64, bool) {
-        let waiting = embedded::waiting_bytes(&self.repository.data_dir);
-        self.metrics.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
-        let is_late = !is_safe && self.safe_at.elapsed() > self.repository.settings.max_loss;
-        self.metrics.late.set(i64::from(is_late));
-        (waiting, is_late)
     }
 }
 

@@ -34,6 +34,10 @@ const CONFIGURATION: &str = "pgbackrest.conf";
 /// `archiveAsyncExec` in its `command/archive/common.c`.
 const CLOSED: i32 = 1024;
 
+/// How long ago an error may have been for the repository still not to take the log: Postgres tries again after a
+/// minute.
+const REFUSAL_AGE: Duration = Duration::from_secs(90);
+
 /// How much of what the program writes is part of an error, in lines.
 const LOG_LINES: usize = 12;
 
@@ -146,6 +150,16 @@ impl Archiver {
         let configuration = configuration_in(run_dir);
         format!("{} --config={} --stanza={STANZA} {words}", quoted(&self.program), quoted(&configuration))
     }
+}
+
+/// Returns what an error of pgBackRest says without the names of files, which differ each time: the text of the
+/// system's error, or the line that names the repository.
+fn reason(text: &str) -> String {
+    let line = text.lines().find(|line| line.contains("repo1: ")).or(text.lines().nth(1)).unwrap_or(text);
+    let of_system =
+        line.rfind(": [").and_then(|at| line.get(at + 3..)?.split_once("] ")).map(|(_, text)| text);
+    let of_repository = line.split_once("repo1: ").map(|(_, text)| text);
+    of_system.or(of_repository).unwrap_or(line).trim_end_matches(':').to_owned()
 }
 
 /// Returns the file of the configuration, in the folder of the socket.
@@ -295,6 +309,24 @@ impl Engine {
         Err(Error::ended("pgbackrest", folder, &output.status.to_string(), last_lines(log.trim(), LOG_LINES)))
     }
 
+    /// Returns why the repository did not take the log when Postgres last tried to archive it in the background; `None`
+    /// if it did, or if nothing is known.
+    pub fn refusal(&self) -> Option<String> {
+        let results = self.configuration.parent()?.join("spool/archive").join(STANZA).join("out");
+        let fresh = |entry: fs::DirEntry| {
+            let modified = entry.metadata().ok()?.modified().ok()?;
+            let is_error = entry.path().extension().is_some_and(|extension| extension == "error");
+            let is_fresh = modified.elapsed().is_ok_and(|age| age < REFUSAL_AGE);
+            (is_error && is_fresh).then(|| fs::read_to_string(entry.path()).ok()).flatten()
+        };
+        fs::read_dir(results).ok()?.flatten().find_map(fresh).map(|text| reason(&text))
+    }
+
+    /// Ends what archives the log now. Postgres tries again.
+    pub fn end_archiving(&self) {
+        Archiving::of(&self.cluster, self.configuration.clone()).end_pushing();
+    }
+
     fn access(&self, slot: Slot, folder: Option<&Path>) -> Result<Option<FolderAccess>, Error> {
         let folder = folder.filter(|folder| self.account.is_some() && folder.exists());
         folder.map(|folder| FolderAccess::open_in(slot, folder, self.account.as_ref())).transpose()
@@ -322,5 +354,28 @@ impl Engine {
         }
         options.push(&set);
         self.run("restore", &options, limit).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+
+    #[test]
+    fn an_error_is_told_without_names_of_files() {
+        for (text, told) in [
+            (
+                "104\nraised from local-1 protocol: archive-push command encountered error(s):\n\
+                 repo1: [FileWriteError] unable to write '/a/b.tmp': [28] No space left on device\n    [CommandError] on retry",
+                "No space left on device",
+            ),
+            (
+                "104\narchive-push command encountered error(s):\nrepo1: [ProtocolError] HTTP request failed with 403 (Forbidden):\n*** Path",
+                "[ProtocolError] HTTP request failed with 403 (Forbidden)",
+            ),
+            ("103\nunable to find a valid repository", "unable to find a valid repository"),
+        ] {
+            assert_eq!(reason(text), told);
+        }
     }
 }

@@ -23,6 +23,9 @@ const LIMIT: Duration = Duration::from_secs(15);
 /// How often that is looked at.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The command of pgBackRest that archives, and the beginning of those of its helpers.
+const PUSH: &str = "archive-push";
+
 /// The state of a cluster that was shut down, and where `global/pg_control` has it. Source: PostgreSQL,
 /// `catalog/pg_control.h`, the same since 8.3.
 const SHUT_DOWN: i32 = 1;
@@ -52,19 +55,25 @@ impl Archiving {
                 (waiting, moved) = (now, Instant::now());
             } else if moved.elapsed() > PATIENCE || begun.elapsed() > LIMIT {
                 // The archiver ends at once if its command was killed. One that fails is tried three times.
-                self.signal(Signal::KILL);
+                self.signal(Signal::KILL, "");
             }
         }
     }
 
     /// Ends all processes of pgBackRest that have this configuration. Those in the background outlive Postgres.
     pub(super) fn end(&self) {
-        self.signal(Signal::TERM);
+        self.signal(Signal::TERM, "");
     }
 
-    fn signal(&self, signal: Signal) {
-        let word = format!("--config={}", self.configuration.display());
-        for pid in orphan::with_argument(&word) {
+    /// Ends those that archive.
+    pub(super) fn end_pushing(&self) {
+        self.signal(Signal::TERM, PUSH);
+    }
+
+    /// Signals all processes with this configuration whose command line contains `word`.
+    fn signal(&self, signal: Signal, word: &str) {
+        let argument = format!("--config={}", self.configuration.display());
+        for pid in orphan::with_argument(&argument, word) {
             // It may have ended by itself.
             let _ = kill_process(pid, signal);
         }

@@ -84,23 +84,25 @@ fn serves(pid: Pid, cluster: &Path) -> bool {
             && folder.is_some_and(|folder| cluster.canonicalize().is_ok_and(|c| c == folder)))
 }
 
-/// Returns the live processes whose command line has the argument `word`, which names something of this data folder.
-pub(super) fn with_argument(word: &str) -> Vec<Pid> {
-    let number = |text: &str| text.parse().ok().and_then(Pid::from_raw);
+/// Returns the live processes that have `argument`, which names something of this data folder, and whose command line
+/// contains `word`.
+pub(super) fn with_argument(argument: &str, word: &str) -> Vec<Pid> {
+    let pid = |text: &str| text.parse().ok().and_then(Pid::from_raw);
     if cfg!(target_os = "linux") {
+        let is_meant = |pid: &Pid| {
+            let line = command(*pid).unwrap_or_default();
+            line.contains(word) && line.split('\n').any(|other| other == argument)
+        };
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let processes = entries.filter_map(|entry| number(entry.file_name().to_str()?));
-        return processes
-            .filter(|pid| command(*pid).is_some_and(|line| line.split('\n').any(|argument| argument == word)))
-            .collect();
+        return entries.filter_map(|entry| pid(entry.file_name().to_str()?)).filter(is_meant).collect();
     }
     let Ok(listed) = std::process::Command::new("ps").args(["-axww", "-o", "pid=,command="]).output() else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&listed.stdout);
     let lines = text.lines().filter_map(|line| line.trim().split_once(' '));
-    let found = lines.filter(|(_, words)| format!("{words} ").contains(&format!(" {word} ")));
-    found.filter_map(|(pid, _)| number(pid)).collect()
+    let is_meant = |line: &str| line.contains(word) && format!("{line} ").contains(&format!(" {argument} "));
+    lines.filter(|(_, line)| is_meant(line)).filter_map(|(number, _)| pid(number)).collect()
 }
 
 fn is_postgres(line: &str) -> bool {
