@@ -12,16 +12,13 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 import { identityProvider } from '../support/identity-provider.mjs'
 import { Server } from '../support/server.mjs'
+import { basaltOutput, link, supabase as runSupabase } from '../support/supabase-cli.mjs'
 
 const run = promisify(execFile)
 const repository = path.resolve(import.meta.dirname, '../..')
-const program = path.join(repository, 'node_modules/.bin/supabase')
 const basaltProgram = path.resolve(
   process.env.BASALT_BINARY ?? path.join(repository, 'target/debug/basalt'),
 )
-
-/** How long a command of the CLI may take, in milliseconds. */
-const COMMAND_LIMIT = 30_000
 
 /** The files of a function that has more than one. */
 const GREETING = {
@@ -39,34 +36,8 @@ let server: Server
 let ref: string
 let token: string
 
-/** Runs one of Basalt's commands, and returns what it prints. */
-async function basalt(...words: string[]) {
-  const { dataDir, project } = server.instance
-  const flags = ['--project', project, '--data-dir', dataDir]
-  const { stdout } = await run(basaltProgram, [...words, ...flags], { env: server.environment })
-  return stdout.trim()
-}
-
-/** Runs the CLI, which has to succeed, and returns what it prints. */
-async function supabase(...words: string[]) {
-  const running = run(program, words, {
-    cwd: folder,
-    timeout: COMMAND_LIMIT,
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      NO_COLOR: '1',
-      CI: '1',
-      DO_NOT_TRACK: '1',
-      SUPABASE_TELEMETRY_DISABLED: '1',
-      SUPABASE_PROFILE: path.join(folder, 'basalt.profile.yaml'),
-      SUPABASE_ACCESS_TOKEN: token,
-    },
-  })
-  running.child.stdin?.end()
-  const { stdout, stderr } = await running
-  return stdout + stderr
-}
+const basalt = (...words: string[]) => basaltOutput(server, ...words)
+const supabase = (...words: string[]) => runSupabase({ folder, token }, ...words)
 
 /** Writes files of the project, by their paths in `supabase`. */
 async function write(files: Record<string, string>) {
@@ -114,12 +85,7 @@ beforeAll(async () => {
     GOTRUE_SAML_PRIVATE_KEY: privateKey.export({ type: 'pkcs1', format: 'der' }).toString('base64'),
   }
   server = await Server.start({ project: served, folders: [served, folder], env })
-  await writeFile(path.join(folder, 'basalt.profile.yaml'), await basalt('status', '--profile'))
-  token = await basalt('token', 'create')
-  const headers = { Authorization: `Bearer ${token}` }
-  const response = await fetch(`${server.access.url}/v1/projects`, { headers })
-  ref = ((await response.json()) as { ref: string }[])[0]?.ref ?? ''
-  await supabase('link', '--project-ref', ref)
+  ;({ ref, token } = await link(server, folder))
 }, 120_000)
 
 describe('the CLI', () => {
