@@ -142,7 +142,6 @@ impl Repository {
             ("start-fast", "y".to_owned()),
             // `prune` does that, together with objects and settings.
             ("expire-auto", "n".to_owned()),
-            ("archive-push-queue-max", format!("{}MiB", settings.max_waiting_mb.max(64))),
             // Postgres tries again. While the archiver waits for a target that does not respond, nothing is dropped.
             ("archive-timeout", "60".to_owned()),
             ("log-level-console", "warn".to_owned()),
@@ -153,6 +152,7 @@ impl Repository {
             program: self.program.path.clone(),
             options,
             folder: self.target.folder.clone(),
+            waiting_mb: settings.max_waiting_mb(),
             timeout: settings.max_loss * ARCHIVE_SHARE / 100,
         }
     }

@@ -86,6 +86,11 @@ impl Settings {
         Time::from_hms(hour, minute, 0).ok()
     }
 
+    /// Returns how much of the log may wait, in mebibytes.
+    pub(crate) fn max_waiting_mb(&self) -> u32 {
+        self.max_waiting_mb.max(64)
+    }
+
     /// Returns the passphrase, if there is one.
     ///
     /// Errors: if its file cannot be read or is empty.

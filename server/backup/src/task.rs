@@ -42,6 +42,9 @@ const LIST_PERIOD: Duration = Duration::from_secs(3600);
 const RETRY: Duration = Duration::from_secs(300);
 const RETRY_GAP: Duration = Duration::from_secs(30);
 
+/// How often the log is shortened while the disk is about to be full.
+const ROOM_PERIOD: Duration = Duration::from_secs(10);
+
 /// What is said of a target with a reason.
 const REFUSED: &str = "the target does not take the write-ahead log: ";
 
@@ -89,6 +92,8 @@ pub struct Task {
     log: LogWatch,
     /// When archiving was last begun anew, so that the log is dropped.
     dropped_at: Option<Instant>,
+    /// When the log was last shortened because the disk is about to be full.
+    room_made_at: Option<Instant>,
     /// The folder of the target when the task began.
     place: Option<(u64, u64)>,
     job: Option<JoinHandle<Result<Vec<Backup>, Error>>>,
@@ -126,6 +131,7 @@ impl Task {
             safe_at: now,
             problem: None,
             dropped_at: None,
+            room_made_at: None,
             job: None,
             known: Vec::new(),
             next_job: now,
@@ -180,6 +186,9 @@ impl Task {
         watch.safe_at = self.safe_at;
         let (waiting, is_late) = watch.look(unsafe_since.is_some_and(Option::is_none));
         self.dropped_at = watch.dropped_at;
+        if has_gap && watch.is_disk_short() {
+            self.make_room().await;
+        }
         match copied {
             Err(error) => self.report("objects", &error.to_string(), 0),
             Ok(_) if replaced => {
@@ -210,6 +219,20 @@ impl Task {
                 self.log.look(&self.running.database, patience).await
             }
             None => Ok(None),
+        }
+    }
+
+    /// Has Postgres remove files of its log that it no longer needs.
+    async fn make_room(&mut self) {
+        if self.room_made_at.is_some_and(|at| at.elapsed() < ROOM_PERIOD) {
+            return;
+        }
+        self.room_made_at = Some(Instant::now());
+        let made = async {
+            Ok::<_, Error>(self.running.database.client().await?.batch_execute("checkpoint").await?)
+        };
+        if let Err(error) = made.await {
+            tracing::warn!(%error, "the write-ahead log cannot be shortened");
         }
     }
 
@@ -306,6 +329,10 @@ impl Task {
                     tracing::error!(%error, "a backup could not be made or verified; it is tried again in {seconds} s");
                 }
             }
+        }
+        if self.retries && is_backup_wanted(&self.repository.data_dir) {
+            // The log may have been dropped after the last job failed.
+            self.next_job = self.next_job.min(Instant::now() + RETRY_GAP);
         }
         if self.job.is_some() || (Instant::now() < self.next_job && (self.retries || !self.is_due())) {
             return;

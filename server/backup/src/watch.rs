@@ -11,6 +11,18 @@ use crate::repository::{Repository, is_backup_wanted, want_backup};
 /// How often archiving begins anew while more of the log waits than may.
 const DROP_PERIOD: Duration = Duration::from_secs(60);
 
+/// The same while the disk is about to be full.
+const SHORT_PERIOD: Duration = Duration::from_secs(10);
+
+/// A disk is about to be full if it has less free than this share, within these bounds in bytes.
+const SHARE: u64 = 20;
+const LEAST_FREE: u64 = 128 << 20;
+const MOST_FREE: u64 = 1 << 30;
+
+/// How much of the log has to wait so that dropping it makes room, in bytes, and how much may wait then, in mebibytes.
+const WORTHWHILE: u64 = 64 << 20;
+const SHORT_LIMIT_MB: u64 = 16;
+
 /// Looks whether what was written is in the target.
 pub(crate) struct Watch {
     pub(crate) metrics: Metrics,
@@ -34,10 +46,36 @@ impl Watch {
         (waiting, is_late)
     }
 
+    /// Reports whether the disk of the data folder is about to be full.
+    pub(crate) fn is_disk_short(&self) -> bool {
+        let Ok(disk) = rustix::fs::statvfs(&self.repository.data_dir) else { return false };
+        let reserve = (disk.f_blocks.saturating_mul(disk.f_frsize) / SHARE).clamp(LEAST_FREE, MOST_FREE);
+        disk.f_bavail.saturating_mul(disk.f_frsize) < reserve
+    }
+
     /// Sees to it that not more of the log waits than may, which is `waiting` bytes now.
     fn bound(&mut self, waiting: u64) {
-        let limit = u64::from(self.repository.settings.max_waiting_mb) << 20;
-        let Some(engine) = self.engine.as_ref().filter(|_| waiting * 10 > limit * 9) else { return };
+        let Some(engine) = &self.engine else { return };
+        // Without room, Postgres would end, and could not even archive what waits once the target is back.
+        let is_short = waiting > WORTHWHILE && self.is_disk_short();
+        let limit_mb = match is_short {
+            true => SHORT_LIMIT_MB,
+            false => self.repository.settings.max_waiting_mb().into(),
+        };
+        match engine.limit_waiting(limit_mb) {
+            Ok(true) if is_short => tracing::error!(
+                waiting_mb = waiting >> 20,
+                "the disk of the data folder is nearly full: the write-ahead log that waits for the target of \
+                 backups is dropped"
+            ),
+            Ok(_) => {}
+            // While Postgres restarts, it has none.
+            Err(error) => tracing::debug!(%error, "the configuration of pgBackRest cannot be changed"),
+        }
+        let limit = limit_mb << 20;
+        if waiting * 10 <= limit * 9 {
+            return;
+        }
         // A part of the log may be dropped. A backup is made as soon as the target takes one, also after a new start.
         let data_dir = &self.repository.data_dir;
         if !is_backup_wanted(data_dir)
@@ -45,7 +83,8 @@ impl Watch {
         {
             tracing::error!(%error, "backups have a gap until the next one is made");
         }
-        if waiting > limit && self.dropped_at.is_none_or(|at| at.elapsed() > DROP_PERIOD) {
+        let period = if is_short { SHORT_PERIOD } else { DROP_PERIOD };
+        if waiting > limit && self.dropped_at.is_none_or(|at| at.elapsed() > period) {
             // It is dropped when archiving begins, which does not end while the target does not respond.
             engine.end_archiving();
             self.dropped_at = Some(Instant::now());

@@ -30,6 +30,9 @@ const FOLDER: &str = "backup";
 /// The name of the configuration's file.
 const CONFIGURATION: &str = "pgbackrest.conf";
 
+/// The option that says how much of the log may wait.
+const QUEUE_MAX: &str = "archive-push-queue-max";
+
 /// The descriptors below this number are closed by the process with which pgBackRest archives in the background. Source:
 /// `archiveAsyncExec` in its `command/archive/common.c`.
 const CLOSED: i32 = 1024;
@@ -51,6 +54,8 @@ pub struct Archiver {
     /// The folder of a repository of files. It is created if it is missing, and given to the user that Postgres runs
     /// as. Without one, the options name another kind of repository.
     pub folder: Option<PathBuf>,
+    /// How much of the log may wait for the repository, in mebibytes. Beyond that it is dropped.
+    pub waiting_mb: u32,
     /// How long Postgres may keep a file of its log that is not full before it is archived.
     pub timeout: Duration,
 }
@@ -118,6 +123,7 @@ impl Archiver {
         if let Some(repository) = repository {
             line("repo1-path", &repository.path().to_string_lossy());
         }
+        line(QUEUE_MAX, &format!("{}MiB", self.waiting_mb));
         for (name, value) in &self.options {
             line(name, value);
         }
@@ -322,6 +328,26 @@ impl Engine {
         fs::read_dir(results).ok()?.flatten().find_map(fresh).map(|text| reason(&text))
     }
 
+    /// Has more of the log than `megabytes` that waits for the repository be dropped when archiving begins. Reports
+    /// whether that is new.
+    ///
+    /// Errors: if the configuration cannot be written.
+    pub fn limit_waiting(&self, megabytes: u64) -> Result<bool, Error> {
+        let file = &self.configuration;
+        let text = fs::read_to_string(file).map_err(Error::io("read", file))?;
+        let limit = format!("{QUEUE_MAX}={megabytes}MiB");
+        if text.lines().any(|line| line == limit) {
+            return Ok(false);
+        }
+        let others = text.lines().filter(|line| !line.starts_with(QUEUE_MAX));
+        // The first line of all is a comment, the second begins the part for every cluster.
+        let mut lines: Vec<&str> = others.collect();
+        lines.insert(lines.len().min(2), &limit);
+        write_atomically(file, format!("{}\n", lines.join("\n")).as_bytes(), 0o600)?;
+        give(file, self.account.as_ref())?;
+        Ok(true)
+    }
+
     /// Ends what archives the log now. Postgres tries again.
     pub fn end_archiving(&self) {
         Archiving::of(&self.cluster, self.configuration.clone()).end_pushing();
@@ -359,19 +385,49 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use super::reason;
+    use std::fs;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::{Archiver, Engine, reason};
+
+    #[test]
+    fn how_much_may_wait_changes_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let archiver = Archiver {
+            program: PathBuf::from("pgbackrest"),
+            options: vec![("repo1-type".to_owned(), "posix".to_owned())],
+            folder: None,
+            waiting_mb: 4096,
+            timeout: Duration::from_secs(1),
+        };
+        let engine = Engine::of_repository(folder.path(), &archiver).unwrap();
+        let file = folder.path().join(super::CONFIGURATION);
+        let before = fs::read_to_string(&file).unwrap();
+        assert!(!engine.limit_waiting(4096).unwrap());
+        assert!(engine.limit_waiting(16).unwrap());
+        let limited = fs::read_to_string(&file).unwrap();
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(sorted(&limited), sorted(&before.replace("4096MiB", "16MiB")));
+        assert!(limited.find("[global]") < limited.find("archive-push-queue-max=16MiB"));
+    }
 
     #[test]
     fn an_error_is_told_without_names_of_files() {
         for (text, told) in [
             (
                 "104\nraised from local-1 protocol: archive-push command encountered error(s):\n\
-                 repo1: [FileWriteError] unable to write '/a/b.tmp': [28] No space left on device\n    [CommandError] on retry",
+                 repo1: [FileWriteError] unable to write '/a/b.tmp': [28] No space left on device\n    [CommandError]",
                 "No space left on device",
             ),
             (
-                "104\narchive-push command encountered error(s):\nrepo1: [ProtocolError] HTTP request failed with 403 (Forbidden):\n*** Path",
-                "[ProtocolError] HTTP request failed with 403 (Forbidden)",
+                "104\narchive-push command encountered error(s):\n\
+                 repo1: [ProtocolError] HTTP request failed with 403 (Forbidden):\n",
+                "HTTP request failed with 403 (Forbidden)",
             ),
             ("103\nunable to find a valid repository", "unable to find a valid repository"),
         ] {
