@@ -195,14 +195,12 @@ impl Slot {
                 Ok(call) => return Ok(call),
                 Err(unused) => permits = unused,
             }
-            let started = match self.is_replaced.load(Ordering::Acquire) {
-                true => Err(Error::Replaced),
-                false => Box::pin(self.start()).await,
-            };
+            if self.is_replaced() {
+                return Err(Error::Replaced);
+            }
             // While it started, its files may have gone with its version.
-            started.map_err(|error| {
-                if self.is_replaced.load(Ordering::Acquire) { Error::Replaced } else { error }
-            })?;
+            let failed = |error| if self.is_replaced() { Error::Replaced } else { error };
+            Box::pin(self.start()).await.map_err(failed)?;
         }
     }
 
@@ -221,6 +219,10 @@ impl Slot {
                 Err(permits)
             }
         }
+    }
+
+    fn is_replaced(&self) -> bool {
+        self.is_replaced.load(Ordering::Acquire)
     }
 
     /// Reports whether a process runs.
