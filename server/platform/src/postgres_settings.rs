@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_sorted_and_those_of_the_interface() {
+    fn names_are_sorted() {
         assert!(names().is_sorted());
     }
 

@@ -161,13 +161,17 @@ impl ConfigApi {
         change: Json<Value>,
     ) -> Result<Json<Value>, Error> {
         let operator = self.0.enter(request, &project, Scope::DatabaseConfigWrite)?;
-        let settings = self.0.inner().postgres.as_ref().ok_or_else(postgres_settings::not_ours)?;
+        let settings = self.0.inner().postgres.clone().ok_or_else(postgres_settings::not_ours)?;
         let (values, may_restart) = postgres_settings::asked(&change)?;
-        settings.replace(&names(), &values, may_restart).await?;
-        self.0
-            .audit(&operator, "postgres.set", json!({ "names": values.keys().collect::<Vec<_>>() }))
-            .await?;
-        Ok(Json(postgres_settings::shown(&values)))
+        let context = Arc::clone(&self.0);
+        // To its end, even if whoever asked has gone: a change is made as a whole, and recorded.
+        let changed = tokio::spawn(async move {
+            settings.replace(&names(), &values, may_restart).await?;
+            let detail = json!({ "names": values.keys().collect::<Vec<_>>() });
+            context.audit(&operator, "postgres.set", detail).await?;
+            Ok(Json(postgres_settings::shown(&values)))
+        });
+        changed.await.unwrap_or_else(|failed| Err(Error::Internal(failed.to_string())))
     }
 }
 

@@ -196,15 +196,7 @@ impl PostgresSettings for OwnPostgres {
         values: &'a BTreeMap<String, String>,
         may_restart: bool,
     ) -> BoxFuture<'a, Result<(), PostgresRefusal>> {
-        // To its end, even if whoever asked has gone: a change is made as a whole.
-        let (overrides, values) = (self.0.clone(), values.clone());
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let change = tokio::spawn(async move {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            overrides.replace(&names, &values, may_restart).await.map_err(refusal)
-        });
-        async { change.await.unwrap_or_else(|failed| Err(PostgresRefusal::Failed(failed.to_string()))) }
-            .boxed()
+        async move { self.0.replace(names, values, may_restart).await.map_err(refusal) }.boxed()
     }
 }
 
