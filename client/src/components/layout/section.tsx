@@ -2,7 +2,7 @@ import { cva, type VariantProps } from 'class-variance-authority'
 import type { ReactNode } from 'react'
 
 import { cn } from '@/lib/cn'
-import { layOutLater } from '@/lib/loading/later-layout'
+import { laidOutLater } from '@/lib/loading/later-layout'
 
 const section = cva('relative section-space', {
   variants: {
@@ -29,8 +29,7 @@ interface SectionProps extends VariantProps<typeof section> {
 export function Section({ id, tone, className, children }: SectionProps) {
   return (
     <section
-      ref={layOutLater}
-      data-layout="later"
+      {...laidOutLater}
       id={id}
       tabIndex={-1}
       aria-labelledby={headingId(id)}

@@ -2,7 +2,7 @@ import { Reveal } from '@/components/layout/reveal'
 import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { SwipeRow } from '@/components/layout/swipe-row'
-import { layOutLater } from '@/lib/loading/later-layout'
+import { laidOutLater } from '@/lib/loading/later-layout'
 import { SECTION } from '@/lib/sections'
 
 import { ClubSide } from './club-side/club-side'
@@ -42,14 +42,15 @@ export function Benefits() {
           </SwipeRow>
         </div>
         <div
-          ref={layOutLater}
-          data-layout="later"
+          {...laidOutLater}
           className="mt-8 md:mt-10 md:grid md:gap-4 lg:mt-24 lg:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]"
         >
           <ClubSide />
-          <Reveal className="mt-8 md:order-2 md:mt-16 lg:col-span-2 lg:mt-28">
-            <ComparisonTable />
-          </Reveal>
+          <div {...laidOutLater} className="mt-8 md:order-2 md:mt-16 lg:col-span-2 lg:mt-28">
+            <Reveal>
+              <ComparisonTable />
+            </Reveal>
+          </div>
         </div>
       </div>
     </Section>

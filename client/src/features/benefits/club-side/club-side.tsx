@@ -1,4 +1,5 @@
 import { SwipeRow } from '@/components/layout/swipe-row'
+import { laidOutLater } from '@/lib/loading/later-layout'
 
 import { Calculator } from '@/features/benefits/calculator/calculator'
 import { copy } from './copy'
@@ -16,13 +17,13 @@ export function ClubSide() {
         label={copy.label}
         className="[--swipe-card:min(95%,22rem)] [--swipe-gap:0.75rem] md:contents"
       >
-        <li className="grid">
+        <li {...laidOutLater} className="grid">
           <Dashboard />
         </li>
-        <li className="grid">
+        <li {...laidOutLater} className="grid">
           <Moderation />
         </li>
-        <li className="grid md:order-3 md:mt-6 lg:col-span-2 lg:mt-20">
+        <li {...laidOutLater} className="grid md:order-3 md:mt-6 lg:col-span-2 lg:mt-20">
           <Calculator />
         </li>
       </SwipeRow>

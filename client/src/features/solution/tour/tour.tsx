@@ -2,7 +2,7 @@ import { useState } from 'react'
 
 import { Reveal } from '@/components/layout/reveal'
 import { SwipeRow } from '@/components/layout/swipe-row'
-import { layOutLater } from '@/lib/loading/later-layout'
+import { laidOutLater } from '@/lib/loading/later-layout'
 
 import type { Club } from './club'
 import { copy } from './copy'
@@ -25,7 +25,7 @@ export function Tour() {
   const balance = copy.balance + (isVoted ? copy.poll.reward : 0)
 
   return (
-    <div ref={layOutLater} data-layout="later" className="mt-10 md:mt-14 lg:mt-32">
+    <div {...laidOutLater} className="mt-10 md:mt-14 lg:mt-32">
       <Reveal className="container-page grid gap-x-16 gap-y-4 lg:grid-cols-[minmax(0,7fr)_minmax(0,4fr)] lg:items-end">
         <h3 className="text-title">{copy.title}</h3>
         <p className="text-lead text-chalk/90">{copy.lead}</p>
@@ -35,7 +35,7 @@ export function Tour() {
           label={copy.row}
           className="[--swipe-card:min(92%,22rem)] [--swipe-gap:0.75rem] md:grid md:grid-flow-col md:grid-cols-2 md:grid-rows-[auto_1fr_1fr] md:gap-4 xl:grid-cols-4 xl:grid-rows-2"
         >
-          <li className="grid md:col-span-2 xl:row-span-2">
+          <li {...laidOutLater} className="grid md:col-span-2 xl:row-span-2">
             <WhiteLabel
               club={club}
               balance={balance}
@@ -43,16 +43,16 @@ export function Tour() {
               onChange={(change) => setSetUp({ ...setUp, ...change })}
             />
           </li>
-          <li className="grid">
+          <li {...laidOutLater} className="grid">
             <Poll club={club} onVote={() => setIsVoted(true)} />
           </li>
-          <li className="grid">
+          <li {...laidOutLater} className="grid">
             <Question club={club} />
           </li>
-          <li className="grid">
+          <li {...laidOutLater} className="grid">
             <PointsCard club={club} balance={balance} />
           </li>
-          <li className="grid">
+          <li {...laidOutLater} className="grid">
             <Rewards club={club} balance={balance} />
           </li>
         </SwipeRow>
