@@ -1,7 +1,17 @@
 /** Backups in a folder, and restores: into a new folder, in place, and of single tables and buckets. */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import path from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -39,6 +49,9 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
   let server: Server
   /** Before anything was changed. */
   let moment: string
+  /** The end of the timeline that a restore in place replaced, and that of the one that it began. */
+  let replaced: string
+  let undone: string
   let secrets: string[]
 
   const env = () => backupSettings(target, program ?? '', MAX_LOSS)
@@ -49,6 +62,22 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
   const run = (...words: string[]) => basalt(server.instance, words, server.environment)
   const bodies = async (of = server) =>
     (await of.psql('select body from public.notes order by body')).split('\n').filter(Boolean)
+  /** Restores a moment beside the server, and returns what was in it. */
+  const bodiesAt = async (to: string) => {
+    const dataDir = path.join(await mkdtemp(path.join(folder, 'at-')), 'data')
+    const flags = ['restore', '--to', to]
+    const { status, output } = await basalt(
+      { ...server.instance, dataDir },
+      flags,
+      server.environment,
+    )
+    expect(output).toContain('Restored to')
+    expect(status).toBe(0)
+    const copy = await Server.start({ dataDir, project, env: env(), keepsLog: true })
+    const found = await bodies(copy)
+    await copy.stop()
+    return found
+  }
   const bucket = (of = server) => service(of.access).storage.from('kept')
   const digest = async (name: string, of = server) => {
     const { data } = await bucket(of).download(name)
@@ -210,6 +239,7 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
   })
 
   test('put a moment in place of the present, and the present back', async () => {
+    replaced = await server.psql('select clock_timestamp()')
     await server.stop({ keepData: true })
     const inPlace = await run('restore', '--in-place', '--to', moment)
     expect(inPlace.output).toContain('restore --back')
@@ -219,8 +249,11 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
     expect(await digest('changed')).toBe(hash(first))
     expect(await digest('removed')).toBe(hash(second))
     await server.psql("insert into public.notes (body) values ('undone')")
-
+    undone = await server.psql('select clock_timestamp()')
     await server.stop({ keepData: true })
+    // The database has left it: its own time has only what was there at the other moment.
+    expect(await bodiesAt(replaced)).toEqual(['meanwhile', 'new'])
+
     const back = await run('restore', '--back')
     expect(back.output).toContain('from before the restore is back')
     expect(back.status).toBe(0)
@@ -230,6 +263,14 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
     expect(await digest('meanwhile')).toBe(hash(first))
     await server.psql("insert into public.notes (body) values ('after')")
     expect(await archives(server)).toBe(true)
+  })
+
+  test('bring the moments back that a restore in place had replaced, or that were undone', async () => {
+    expect(await bodiesAt(replaced)).toEqual(['meanwhile', 'new'])
+    expect(await bodiesAt(undone)).toEqual(['one', 'two', 'undone'])
+    const now = await server.psql('select clock_timestamp()')
+    expect(await archives(server)).toBe(true)
+    expect(await bodiesAt(now)).toEqual(['after', 'meanwhile', 'new'])
   })
 
   test('have no secret in the log', () => {

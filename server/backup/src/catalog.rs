@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::moment::Moment;
+use crate::timelines::{self, Place};
 
 /// The annotation with the result of a verification.
 pub(crate) const VERIFIED: &str = "verified";
@@ -26,6 +27,8 @@ pub struct Backup {
     pub stored: u64,
     /// The result of the last verification: when, and `ok` or what was wrong; `None` if it was not verified.
     pub verified: Option<String>,
+    /// Where it ends in the log of its database, if that is known.
+    pub(crate) place: Option<Place>,
 }
 
 impl Backup {
@@ -42,7 +45,16 @@ const READABLE: i64 = 3;
 #[derive(Deserialize)]
 struct Stanza {
     backup: Vec<Entry>,
+    #[serde(default)]
+    db: Vec<Database>,
     status: Option<Status>,
+}
+
+#[derive(Deserialize)]
+struct Database {
+    id: i64,
+    #[serde(rename = "system-id")]
+    system: u64,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +71,9 @@ struct Entry {
     error: Option<bool>,
     timestamp: Times,
     info: Info,
+    archive: Option<Archive>,
+    database: Option<DatabaseId>,
+    lsn: Option<Positions>,
     annotation: Option<serde_json::Map<String, Value>>,
 }
 
@@ -66,6 +81,34 @@ struct Entry {
 struct Times {
     start: i64,
     stop: i64,
+}
+
+#[derive(Deserialize)]
+struct Archive {
+    /// The last file of the log that the backup needs. Its name begins with the number of the timeline.
+    stop: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct DatabaseId {
+    id: i64,
+}
+
+#[derive(Deserialize)]
+struct Positions {
+    stop: Option<String>,
+}
+
+impl Entry {
+    fn place(&self, databases: &[Database]) -> Option<Place> {
+        let id = self.database.as_ref()?.id;
+        let file = self.archive.as_ref()?.stop.as_ref()?;
+        Some(Place {
+            system: databases.iter().find(|database| database.id == id)?.system.to_string(),
+            timeline: u32::from_str_radix(file.get(..8)?, 16).ok()?,
+            position: timelines::position(self.lsn.as_ref()?.stop.as_ref()?)?,
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -90,8 +133,10 @@ pub(crate) fn read(printed: &str) -> Result<Vec<Backup>, Error> {
     if let Some(status) = status {
         return Err(Error::Io(format!("the list of backups cannot be read: {}", status.message)));
     }
-    let entries = stanzas.into_iter().flat_map(|stanza| stanza.backup);
-    let backups = entries.map(|entry| {
+    let entries = stanzas.into_iter().flat_map(|Stanza { backup, db, .. }| {
+        backup.into_iter().map(move |entry| (entry.place(&db), entry)).collect::<Vec<_>>()
+    });
+    let backups = entries.map(|(place, entry)| {
         let annotation =
             entry.annotation.as_ref().and_then(|notes| notes.get(VERIFIED)).and_then(Value::as_str);
         let damaged = entry.error.unwrap_or(false).then(|| "pages of the database are damaged".to_owned());
@@ -103,6 +148,7 @@ pub(crate) fn read(printed: &str) -> Result<Vec<Backup>, Error> {
             stored: entry.info.repository.delta,
             verified: damaged.or_else(|| annotation.map(str::to_owned)),
             label: entry.label,
+            place,
         })
     });
     let mut backups: Vec<Backup> = backups.collect::<Result<_, Error>>()?;
@@ -139,13 +185,19 @@ mod tests {
              "timestamp":{"start":1795917600,"stop":1795917601},"info":{"size":5,"repository":{"delta":1,"size":4}},
              "annotation":{"verified":"2026-11-29 03:00:00+00 ok"}},
             {"label":"20261129-010354F","type":"full","error":false,
-             "timestamp":{"start":1795914234,"stop":1795914237},"info":{"size":4,"repository":{"delta":3,"size":3}}}],
+             "timestamp":{"start":1795914234,"stop":1795914237},"info":{"size":4,"repository":{"delta":3,"size":3}},
+             "archive":{"start":"000000020000000000000003","stop":"000000020000000000000004"},
+             "database":{"id":2,"repo-key":1},"lsn":{"start":"0/3000028","stop":"0/4000100"}}],
+            "db":[{"id":1,"system-id":7391,"version":"15"},{"id":2,"system-id":7392,"version":"17"}],
             "name":"basalt"}]"#;
         let backups = read(printed).unwrap();
         assert_eq!(backups.len(), 2);
         assert!(backups[0].is_full && backups[0].verified.is_none());
         assert!(!backups[1].is_full && !backups[1].is_damaged());
         assert_eq!(backups[1].stored, 1);
+        let place = Place { system: "7392".to_owned(), timeline: 2, position: 0x400_0100 };
+        assert_eq!(backups[0].place, Some(place));
+        assert_eq!(backups[1].place, None);
         assert!(read("[]").unwrap().is_empty());
         assert!(read("no").is_err());
         let unreadable = r#"[{"backup":[],"name":"basalt","status":{"code":99,"message":"other"}}]"#;

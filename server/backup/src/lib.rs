@@ -25,6 +25,7 @@ mod restore;
 mod settings;
 mod target;
 mod task;
+mod timelines;
 mod verify;
 mod watch;
 

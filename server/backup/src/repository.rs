@@ -14,6 +14,7 @@ use crate::moment::Moment;
 use crate::program::Program;
 use crate::settings::Settings;
 use crate::target::Target;
+use crate::timelines::Timelines;
 
 /// The file in a target that names it. Its name is random, so that a table of copies belongs to one target.
 const NAME: &str = "basalt-backup.txt";
@@ -211,19 +212,13 @@ impl Repository {
         self.data_dir.join(format!("{SCRATCH}{:08x}", rand::random::<u32>()))
     }
 
-    /// Returns the backup with which `moment` is brought back: the last that ended before it.
+    /// Returns the backup with which `moment` is brought back, and the number of the timeline on which the database was
+    /// then, if it has left that since.
     ///
     /// Errors: [`Error::Advice`] if there is none.
-    pub(crate) async fn before(&self, moment: Moment) -> Result<Backup, Error> {
-        let backups = self.list().await?;
-        let earliest = backups.first().map(|backup| backup.ended);
-        let found = backups.into_iter().rev().find(|backup| backup.ended <= moment);
-        found.ok_or_else(|| {
-            Error::Advice(match earliest {
-                Some(earliest) => format!("the backups begin at {earliest}, after {moment}"),
-                None => "there is no backup yet".to_owned(),
-            })
-        })
+    pub(crate) async fn before(&self, moment: Moment) -> Result<(Backup, Option<u32>), Error> {
+        let timelines = Timelines::read(&self.target).await?;
+        timelines.lead_to(moment, self.list().await?)
     }
 }
 

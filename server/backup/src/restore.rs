@@ -12,6 +12,7 @@ use crate::files;
 use crate::moment::Moment;
 use crate::objects::{self, Objects};
 use crate::repository::Repository;
+use crate::timelines;
 
 /// The database of a restored project, which runs.
 #[derive(Debug)]
@@ -26,15 +27,19 @@ impl Repository {
     /// Checks that `moment` can be brought back.
     ///
     /// Errors: [`Error::Advice`] if it is in the future, or before the first backup.
-    pub async fn check(&self, moment: Moment) -> Result<Backup, Error> {
+    pub async fn check(&self, moment: Moment) -> Result<(), Error> {
+        self.start_of(moment).await.map(drop)
+    }
+
+    async fn start_of(&self, moment: Moment) -> Result<(Backup, Option<u32>), Error> {
         match moment > Moment::now() {
             true => Err(Error::Advice(format!("{moment} is in the future"))),
             false => self.before(moment).await,
         }
     }
 
-    /// Brings keys, settings and the database back as they were at `moment`, or, without it, as they are in the target
-    /// at the end, into the data folder of `options`. Unless the result `is_adopted`, it counts as a copy.
+    /// Brings keys, settings and the database back as they were at `moment`, also if the database has gone back to an
+    /// earlier one since, or, without it, as they are in the target at the end, into the data folder of `options`. Unless the result `is_adopted`, it counts as a copy.
     ///
     /// Errors: [`Error::Advice`] for a moment that cannot be brought back; [`Error::Engine`].
     pub async fn restore(
@@ -45,18 +50,24 @@ impl Repository {
     ) -> Result<Restored, Error> {
         use std::os::unix::fs::DirBuilderExt as _;
         let now = Moment::now();
-        let backup = self.check(moment.unwrap_or(now)).await?;
+        let (backup, timeline) = self.start_of(moment.unwrap_or(now)).await?;
         let target = moment.map_or(RecoveryTarget::Latest, |moment| RecoveryTarget::Time(moment.to_string()));
         let folder = &options.data_dir;
         let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         created.map_err(Error::io(format!("create {}", folder.display())))?;
         files::put(folder, &files::read(&self.target, &self.key, moment.unwrap_or(now)).await?)?;
         self.keep_in(folder, is_adopted)?;
-        let recovery = Recovery { backup: backup.label, target };
+        let recovery = Recovery { backup: backup.label, target, timeline };
         let options = Options { archiver: Some(self.archiver()), recovery: Some(recovery), ..options };
         let cluster = Cluster::start(options).await?;
         let database = Database::connect(postgres::Settings::new(cluster.login())).await?;
-        let last_commit = last_commit(&database).await;
+        let last_commit = async {
+            if is_adopted {
+                timelines::record(&self.target, &database).await?;
+            }
+            last_commit(&database).await
+        };
+        let last_commit = last_commit.await;
         database.close().await;
         Ok(Restored { cluster, last_commit: last_commit? })
     }

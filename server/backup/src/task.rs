@@ -22,6 +22,7 @@ use crate::log_watch::LogWatch;
 use crate::metrics::{Metrics, Part};
 use crate::moment::Moment;
 use crate::repository::{Repository, SCRATCH, is_backup_wanted};
+use crate::timelines;
 use crate::watch::Watch;
 
 /// How many versions may wait to be retired. The sweeper of storage finds those that do not fit in.
@@ -83,6 +84,8 @@ pub struct Task {
     seen: Option<i64>,
     files_at: Option<Instant>,
     objects_at: Option<Instant>,
+    /// Whether the target has the record of the timeline.
+    is_timeline_recorded: bool,
     /// What is known to open the target, once that has been looked at.
     unlock: Option<Option<Secret>>,
     /// The last time at which everything was in the target.
@@ -127,6 +130,7 @@ impl Task {
             seen: None,
             files_at: None,
             objects_at: None,
+            is_timeline_recorded: false,
             unlock: None,
             safe_at: now,
             problem: None,
@@ -267,6 +271,7 @@ impl Task {
     async fn copy(&mut self) -> Result<(), Error> {
         self.repository.check_target().await?;
         self.renew_locks().await?;
+        self.record_timeline().await?;
         while self.pending.len() < QUEUE
             && let Ok(version) = self.retired.try_recv()
         {
@@ -288,6 +293,15 @@ impl Task {
         if self.files_at.is_none_or(|at| at.elapsed() > FILES_PERIOD) {
             self.repository.store_files().await?;
             self.files_at = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Has the target know the timeline of the database.
+    async fn record_timeline(&mut self) -> Result<(), Error> {
+        if self.running.engine.is_some() && !self.is_timeline_recorded {
+            timelines::record(&self.repository.target, &self.running.database).await?;
+            self.is_timeline_recorded = true;
         }
         Ok(())
     }
@@ -462,7 +476,16 @@ mod tests {
     fn backup(days: u32, is_full: bool, verified: Option<&str>) -> Backup {
         let at = Moment::now().days_before(days);
         let verified = verified.map(str::to_owned);
-        Backup { label: String::new(), is_full, started: at, ended: at, size: 0, stored: 0, verified }
+        Backup {
+            label: String::new(),
+            is_full,
+            started: at,
+            ended: at,
+            size: 0,
+            stored: 0,
+            verified,
+            place: None,
+        }
     }
 
     #[test]

@@ -140,7 +140,9 @@ impl Repository {
         created.map_err(Error::io(format!("create {}", scratch.display())))?;
         files::put(scratch, kept)?;
         let target = manifest.position.clone().map_or(RecoveryTarget::Consistent, RecoveryTarget::Position);
-        let recovery = Recovery { backup: backup.label.clone(), target };
+        // The database may have left it since.
+        let timeline = backup.place.as_ref().map(|place| place.timeline);
+        let recovery = Recovery { backup: backup.label.clone(), target, timeline };
         let options = Options {
             data_dir: scratch.to_owned(),
             port: None,

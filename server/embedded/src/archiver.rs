@@ -80,6 +80,8 @@ pub struct Recovery {
     pub backup: String,
     /// Until when.
     pub target: RecoveryTarget,
+    /// The number of the timeline that is followed [default: the last one that continues that of the backup].
+    pub timeline: Option<u32>,
 }
 
 impl Archiver {
@@ -378,6 +380,10 @@ impl Engine {
                 options.extend(["--type=lsn", "--target-exclusive", &target]);
             }
         }
+        // pgBackRest's own option is not for all types.
+        let timeline =
+            recovery.timeline.map(|number| format!("--recovery-option=recovery_target_timeline={number}"));
+        options.extend(timeline.as_deref());
         options.push(&set);
         self.run("restore", &options, limit).await.map(drop)
     }

@@ -92,7 +92,7 @@ pub(super) async fn without_target(
 ) -> Result<LaunchPlan, Error> {
     let is_beyond = matches!(&error, Error::Failed { log, .. } if log.contains(NOT_REACHED));
     let Some(archiver) = plan.archiver.as_ref().filter(|_| is_beyond) else { return Err(error) };
-    let latest = Recovery { backup: recovery.backup.clone(), target: RecoveryTarget::Latest };
+    let latest = Recovery { target: RecoveryTarget::Latest, ..recovery.clone() };
     Engine::of_plan(&plan, archiver).restore(&latest, LIMIT).await?;
     Ok(plan)
 }
