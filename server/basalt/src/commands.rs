@@ -247,7 +247,9 @@ impl Arguments {
             Command::Status(arguments) => block_on(status::run(Settings::load(&invocation)?, arguments)),
             Command::Token(arguments) => block_on(token::run(load(&invocation)?, arguments)),
             Command::Settings(arguments) => block_on(managed::run(load(&invocation)?, arguments)),
-            Command::Advisors(arguments) => block_on(advisors::run(load(&invocation)?, arguments)),
+            Command::Advisors(arguments) => {
+                block_on(advisors::run(&invocation, load(&invocation)?, arguments))
+            }
             Command::Backup(arguments) => block_on(backup::run(load(&invocation)?, arguments)),
             Command::Restore(arguments) => block_on(restore::run(load(&invocation)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&invocation)?)),

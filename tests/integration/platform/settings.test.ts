@@ -397,6 +397,16 @@ describe.skipIf(inject('own') === null)('settings over the platform interface', 
     await platform.basalt('settings', 'reset', '--all')
   })
 
+  test('count for the advisors of the command line', async () => {
+    const lint = 'auth_otp_long_expiry'
+    const lints = async () => platform.basalt('advisors', '--type', 'security', '-o', 'json')
+    expect(await lints()).not.toContain(lint)
+    await change('/config/auth', { mailer_otp_exp: 7200 })
+    expect(await lints()).toContain(lint)
+    await change('/config/auth', { mailer_otp_exp: null })
+    expect(await lints()).not.toContain(lint)
+  })
+
   test('are used by other nodes at once, and after a restart', async () => {
     const { user, password } = await platform.server.superuser()
     const port = await platform.server.psql('show port')

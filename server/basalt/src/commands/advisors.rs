@@ -1,13 +1,13 @@
 //! `basalt advisors`: what could be wrong with the project's database and settings.
 
 use clap::{Args, ValueEnum};
-use platform::Category;
+use platform::{Category, ServiceConfig, managed_settings};
 use serde_json::Value;
 
-use crate::backend::Backend;
+use crate::backend::{self, Backend};
 use crate::console;
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{Invocation, Settings};
 
 /// Arguments of `advisors`.
 #[derive(Debug, Args)]
@@ -41,18 +41,23 @@ enum Format {
 }
 
 /// Prints what the advisors report.
-pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
+pub(super) async fn run(
+    invocation: &Invocation,
+    settings: Settings,
+    arguments: Arguments,
+) -> Result<(), Error> {
     let categories: &[Category] = match arguments.kind {
         Kind::All => &[Category::Security, Category::Performance],
         Kind::Security => &[Category::Security],
         Kind::Performance => &[Category::Performance],
     };
     let lints = Backend::attached_up_to_date(&settings, async |backend| {
+        let config = config(invocation, &settings, backend).await?;
         backend
             .with_project(async |database| {
                 let mut lints = Vec::new();
                 for category in categories {
-                    lints.extend(platform::advise(database, *category, &settings.platform.config).await?);
+                    lints.extend(platform::advise(database, *category, &config).await?);
                 }
                 Ok(lints)
             })
@@ -65,6 +70,17 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
         Format::Pretty => lints.iter().for_each(|lint| console::print(described(lint))),
     }
     Ok(())
+}
+
+/// Returns the configuration of the services as a server has it: with what was changed over the platform interface.
+async fn config(
+    invocation: &Invocation,
+    settings: &Settings,
+    backend: &Backend,
+) -> Result<ServiceConfig, Error> {
+    let keys = backend::keys(settings)?;
+    let managed = backend.with_admin(async |database| Ok(managed_settings(database, &keys).await)).await?;
+    Ok(Settings::load_with(invocation, &managed.map_err(Error::Advice)?)?.platform.config)
 }
 
 /// Returns a report in lines for people.
