@@ -11,7 +11,7 @@ use crate::catalog::{Backup, Manifest};
 use crate::error::Error;
 use crate::objects::{Copies, Objects};
 use crate::repository::{Repository, forget_wish};
-use crate::{counts, files};
+use crate::{counts, files, watch};
 
 /// How long a base backup may take.
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
@@ -62,7 +62,7 @@ impl Repository {
             None => None,
             Some(engine) => {
                 let kind = if is_full { "--type=full" } else { "--type=incr" };
-                back_up(engine, kind).await?;
+                self.back_up(engine, kind).await?;
                 forget_wish(&self.data_dir);
                 let backup = self.list().await?.pop();
                 if let Some(backup) = &backup {
@@ -73,6 +73,23 @@ impl Repository {
         };
         self.prune(running).await?;
         Ok(created)
+    }
+
+    /// Makes a base backup of `kind`. It ends once the log is archived that it needs, so that it is given up if the target
+    /// does not take that, or if a part of it may be dropped: pgBackRest would wait for that for minutes.
+    async fn back_up(&self, engine: &Engine, kind: &str) -> Result<(), Error> {
+        let options = [kind, LOG_LIMIT];
+        tokio::select! {
+            biased;
+            () = watch::overflow(self) => Err(Error::Advice(
+                "more of the write-ahead log waits for the target of backups than may, and is dropped".to_owned(),
+            )),
+            made = engine.run("backup", &options, LIMIT) => Ok(made.map(drop)?),
+            reason = refused(engine) => Err(Error::Advice(match reason.contains("No space left") {
+                true => "the target of backups is full: make room there, or name another one".to_owned(),
+                false => format!("the target of backups does not take the write-ahead log: {reason}"),
+            })),
+        }
     }
 
     /// Writes what a restore of `backup` is compared with. Only full ones are counted: it reads all tables.
@@ -145,19 +162,6 @@ impl Repository {
 
     pub(crate) fn copies_for(&self, objects: Arc<dyn Objects>) -> Copies {
         Copies { target: self.target.clone(), key: self.key.clone(), id: self.id.clone(), objects }
-    }
-}
-
-/// Makes a base backup of `kind`. It ends once the log is archived that it needs, so that it is given up if the target
-/// does not take that.
-async fn back_up(engine: &Engine, kind: &str) -> Result<(), Error> {
-    let options = [kind, LOG_LIMIT];
-    tokio::select! {
-        made = engine.run("backup", &options, LIMIT) => Ok(made.map(drop)?),
-        reason = refused(engine) => Err(Error::Advice(match reason.contains("No space left") {
-            true => "the target of backups is full: make room there, or name another one".to_owned(),
-            false => format!("the target of backups does not take the write-ahead log: {reason}"),
-        })),
     }
 }
 

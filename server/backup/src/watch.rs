@@ -1,9 +1,10 @@
 //! Watches whether what was written is in the target, and how much of the log waits for it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use embedded::Engine;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::metrics::Metrics;
 use crate::repository::{Repository, is_backup_wanted, want_backup};
@@ -13,6 +14,9 @@ const DROP_PERIOD: Duration = Duration::from_secs(60);
 
 /// The same while the disk is about to be full.
 const SHORT_PERIOD: Duration = Duration::from_secs(10);
+
+/// How often a backup that is being made looks at it.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A disk is about to be full if it has less free than this share, within these bounds in bytes.
 const SHARE: u64 = 20;
@@ -48,20 +52,13 @@ impl Watch {
 
     /// Reports whether the disk of the data folder is about to be full.
     pub(crate) fn is_disk_short(&self) -> bool {
-        let Ok(disk) = rustix::fs::statvfs(&self.repository.data_dir) else { return false };
-        let reserve = (disk.f_blocks.saturating_mul(disk.f_frsize) / SHARE).clamp(LEAST_FREE, MOST_FREE);
-        disk.f_bavail.saturating_mul(disk.f_frsize) < reserve
+        is_disk_short(&self.repository.data_dir)
     }
 
     /// Sees to it that not more of the log waits than may, which is `waiting` bytes now.
     fn bound(&mut self, waiting: u64) {
         let Some(engine) = &self.engine else { return };
-        // Without room, Postgres would end, and could not even archive what waits once the target is back.
-        let is_short = waiting > WORTHWHILE && self.is_disk_short();
-        let limit_mb = match is_short {
-            true => SHORT_LIMIT_MB,
-            false => self.repository.settings.max_waiting_mb().into(),
-        };
+        let Bound { limit_mb, is_short } = Bound::of(&self.repository, waiting);
         match engine.limit_waiting(limit_mb) {
             Ok(true) if is_short => tracing::error!(
                 waiting_mb = waiting >> 20,
@@ -73,7 +70,7 @@ impl Watch {
             Err(error) => tracing::debug!(%error, "the configuration of pgBackRest cannot be changed"),
         }
         let limit = limit_mb << 20;
-        if waiting * 10 <= limit * 9 {
+        if !is_overflowing(waiting, limit_mb) {
             return;
         }
         // A part of the log may be dropped. A backup is made as soon as the target takes one, also after a new start.
@@ -89,5 +86,47 @@ impl Watch {
             engine.end_archiving();
             self.dropped_at = Some(Instant::now());
         }
+    }
+}
+
+/// How much of the log may wait.
+struct Bound {
+    limit_mb: u64,
+    /// Whether the disk of the data folder is the reason.
+    is_short: bool,
+}
+
+impl Bound {
+    /// Returns the bound while `waiting` bytes wait.
+    fn of(repository: &Repository, waiting: u64) -> Self {
+        // Without room, Postgres would end, and could not even archive what waits once the target is back.
+        let is_short = waiting > WORTHWHILE && is_disk_short(&repository.data_dir);
+        let limit_mb = match is_short {
+            true => SHORT_LIMIT_MB,
+            false => repository.settings.max_waiting_mb().into(),
+        };
+        Self { limit_mb, is_short }
+    }
+}
+
+/// Reports whether a part of the log may be dropped.
+fn is_overflowing(waiting: u64, limit_mb: u64) -> bool {
+    waiting * 10 > (limit_mb << 20) * 9
+}
+
+fn is_disk_short(data_dir: &Path) -> bool {
+    let Ok(disk) = rustix::fs::statvfs(data_dir) else { return false };
+    let reserve = (disk.f_blocks.saturating_mul(disk.f_frsize) / SHARE).clamp(LEAST_FREE, MOST_FREE);
+    disk.f_bavail.saturating_mul(disk.f_frsize) < reserve
+}
+
+/// Waits until so much of the log waits that a part of it may be dropped.
+pub(crate) async fn overflow(repository: &Repository) {
+    loop {
+        let waiting = embedded::waiting_bytes(&repository.data_dir);
+        if is_overflowing(waiting, Bound::of(repository, waiting).limit_mb) {
+            return;
+        }
+        sleep(LOOK).await;
     }
 }
