@@ -10,7 +10,7 @@
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
 #   make test-cluster  its tests, and how it responds while each part of it is killed
 #   make test-backup  the drill of backups: writes while everything is killed, and restores that are compared with them; then
-#                    what backups cost. PARTS="folder s3 figures" for some
+#                    what backups cost. PARTS="folder s3 disks silent figures" for some
 #   make conformance  the conformance kit, with a report in target/conformance.html; BINARY=... for another program
 #   make upstream    the conformance kit against upstream's own services, as far as they are there
 #   make bench       the load tests; needs a quiet machine

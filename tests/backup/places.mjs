@@ -42,8 +42,9 @@ export function folderIn(parent) {
 }
 
 /**
- * Starts moto, and a listener with TLS in front of it.
- * @returns {Promise<Place>}
+ * Starts moto, and a listener with TLS in front of it, which can also fall silent: it takes connections and no longer
+ * responds, until it is back.
+ * @returns {Promise<Place & { silence: () => void }>}
  */
 export async function startStore() {
   const port = await freePort()
@@ -57,8 +58,14 @@ export async function startStore() {
 
   /** @type {Set<net.Socket>} */
   const sockets = new Set()
+  let isSilent = false
   const entrance = await freePort()
   const listener = tls.createServer(await certificate(), (client) => {
+    if (isSilent) {
+      sockets.add(client)
+      client.on('error', () => undefined)
+      return
+    }
     const behind = net.connect(port, '127.0.0.1')
     const ends = [client, behind]
     for (const end of ends) {
@@ -72,6 +79,7 @@ export async function startStore() {
     client.pipe(behind).pipe(client)
   })
   const back = async () => {
+    isSilent = false
     listener.listen(entrance, '127.0.0.1')
     await once(listener, 'listening')
   }
@@ -85,6 +93,10 @@ export async function startStore() {
     settings: storeSettings(entrance),
     leave,
     back,
+    silence: () => {
+      isSilent = true
+      for (const socket of sockets) socket.pause()
+    },
     stop: async () => {
       await leave()
       await store.stop()

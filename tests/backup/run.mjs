@@ -1,5 +1,5 @@
 /**
- * The drill of backups: node tests/backup/run.mjs [folder|s3|figures …]
+ * The drill of backups: node tests/backup/run.mjs [folder|s3|disks|silent|figures …]
  *
  * Rows, objects and users are written while the server, its Postgres, pgBackRest and the target are killed. Then the
  * machine burns: everything is killed in the midst of writing, and the data folder is removed. The project is restored
@@ -7,38 +7,38 @@
  * missing, or is there that was written later. DRILL_SECONDS is the time between two kills (8 by default),
  * DRILL_MAX_LOSS the setting basalt.backup.max_loss (20 by default), DRILL_RESTORES the number of random moments (10
  * for a folder, 3 for S3). With DRILL_KEEP, the folder stays.
+ *
+ * `disks` fills the disks of the target and of the data instead, and `silent` has a target that no longer responds: the
+ * server goes on, and the log does not take more room than it may. What was acknowledged is in a restore of the end.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { freePort } from '../../bench/lib/ports.mjs'
-import { heading, row, table } from '../../bench/lib/table.mjs'
-import {
-  archives,
-  backupFolder,
-  backupSettings,
-  passphrase,
-  pgbackrest,
-} from '../support/backup.mjs'
+import { heading, row } from '../../bench/lib/table.mjs'
+import { archives, backupFolder, backupSettings, pgbackrest } from '../support/backup.mjs'
 import { stopAll } from '../support/programs.mjs'
+import { compare, report } from './comparison.mjs'
+import { fullDisks } from './full-disks.mjs'
 import { figures } from './figures.mjs'
 import { Journal } from './journal.mjs'
 import { kills } from './kills.mjs'
 import { emptyProject, folderIn, startStore } from './places.mjs'
-import { Original, restore, text } from './project.mjs'
+import { Original } from './project.mjs'
+import { silentTarget } from './silent-target.mjs'
 import { tables, Writers } from './writers.mjs'
 
 const calm = 1000 * (Number(process.env.DRILL_SECONDS) || 8)
 const maxLoss = Number(process.env.DRILL_MAX_LOSS) || 20
 /** How long the log may take in addition, in seconds: Postgres tries again after a minute. */
 const patience = 60
-/** How many differences are named. */
-const named = 10
 
 const parts = {
   folder: (/** @type {string} */ folder) => drill(folder, folderIn(folder), 10),
   s3: async (/** @type {string} */ folder) => drill(folder, await startStore(), 3),
+  disks: (/** @type {string} */ folder) => fullDisks(folder, program ?? ''),
+  silent: (/** @type {string} */ folder) => silentTarget(folder, program ?? ''),
   figures: (/** @type {string} */ folder) => figures(folder, program),
 }
 
@@ -71,6 +71,8 @@ for (const [name, part] of Object.entries(parts)) {
     else await rm(folder, { recursive: true, force: true })
   }
 }
+// After an error, writers may still be at work.
+process.exit()
 
 /**
  * @param {string} folder
@@ -116,63 +118,26 @@ async function drill(folder, place, restores) {
   await rm(original.options.dataDir, { recursive: true, force: true, maxRetries: 20 })
   await writers.stop()
   report(writers, journal, archived)
-  await compare(folder, original, place, journal, { begin, end }, restores)
+  await compare({
+    folder,
+    original,
+    target: place.target,
+    journal,
+    maxLoss,
+    end,
+    moments: momentsBetween(begin, end, Number(process.env.DRILL_RESTORES) || restores),
+  })
   await place.stop()
 }
 
 /**
- * @param {Writers} writers
- * @param {Journal} journal
- * @param {string} archived
+ * Returns random moments, the earliest first, at which all is in the target.
+ * @param {number} begin
+ * @param {number} end
+ * @param {number} count
  */
-function report(writers, journal, archived) {
-  const seconds = writers.duration / 1000
-  for (const [kind, count] of Object.entries(writers.counts)) {
-    row(`writes of kind ${kind}`, `${count}, ${(count / seconds).toFixed(1)} a second`)
-  }
-  row('writes that were not acknowledged', String(journal.failed))
-  row('files of the log in the target, since the last start', archived)
-}
-
-/**
- * Restores what has burnt.
- * @param {string} folder
- * @param {Original} original
- * @param {import('./places.mjs').Place} place
- * @param {Journal} journal
- * @param {{ begin: number, end: number }} span
- * @param {number} restores
- */
-async function compare(folder, original, { target }, journal, { begin, end }, restores) {
-  const passphraseFile = path.join(folder, 'passphrase')
-  await writeFile(passphraseFile, passphrase, { mode: 0o600 })
-  const count = Number(process.env.DRILL_RESTORES) || restores
+function momentsBetween(begin, end, count) {
   const last = end - maxLoss * 1000
   const random = Array.from({ length: count }, () => begin + Math.random() * (last - begin))
-  const lines = []
-  for (const moment of [undefined, ...random.map(Math.floor).sort((a, b) => a - b)]) {
-    const dataDir = path.join(folder, 'restored')
-    const restored = await restore(original, dataDir, { passphraseFile, target, moment })
-    const { found } = restored
-    // The end may be that long ago, or later.
-    const { lost, foreign } = journal.compare(found, moment ?? last, moment ?? end)
-    const wrong = [...lost, ...foreign]
-    if (wrong.length > 0) {
-      process.exitCode = 1
-      console.log(restored.output)
-      for (const difference of wrong.slice(0, named)) console.log(`  ${difference}`)
-    }
-    if (moment === undefined) {
-      row('lost by the fire, at most', `${(journal.loss(found, end) / 1000).toFixed(1)} s`)
-    }
-    lines.push([
-      moment === undefined ? 'the end' : text(moment),
-      found.size,
-      lost.length,
-      foreign.length,
-      restored.restoreSeconds.toFixed(1),
-      restored.startSeconds.toFixed(1),
-    ])
-  }
-  table(['restored to', 'things', 'lost', 'foreign', 'restore, s', 'start, s'], lines)
+  return random.map(Math.floor).sort((a, b) => a - b)
 }
