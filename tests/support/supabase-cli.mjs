@@ -15,10 +15,10 @@ const PROFILE = 'basalt.profile.yaml'
 
 /**
  * Runs the CLI in `folder`, which has to succeed, and returns what it prints.
- * @param {{ folder: string, token: string }} login
+ * @param {{ folder: string, token: string, env?: Record<string, string> }} login
  * @param {string[]} words
  */
-export async function supabase({ folder, token }, ...words) {
+export async function supabase({ folder, token, env }, ...words) {
   const running = run(program, words, {
     cwd: folder,
     timeout: limit,
@@ -31,6 +31,7 @@ export async function supabase({ folder, token }, ...words) {
       SUPABASE_TELEMETRY_DISABLED: '1',
       SUPABASE_PROFILE: path.join(folder, PROFILE),
       SUPABASE_ACCESS_TOKEN: token,
+      ...env,
     },
   })
   running.child.stdin?.end()
@@ -53,14 +54,15 @@ export async function basaltOutput({ binary, dataDir, project, environment }, ..
  * Links `folder` with the project of `server`; returns its reference and a token that may do everything.
  * @param {import('./server.mjs').Server} server
  * @param {string} folder
+ * @param {Record<string, string>} [env] of the CLI
  */
-export async function link(server, folder) {
+export async function link(server, folder, env = {}) {
   await writeFile(path.join(folder, PROFILE), await basaltOutput(server, 'status', '--profile'))
   const token = await basaltOutput(server, 'token', 'create')
   const headers = { Authorization: `Bearer ${token}` }
   const response = await fetch(`${server.access.url}/v1/projects`, { headers })
   /** @type {{ ref: string }[]} */
   const [{ ref } = { ref: '' }] = await response.json()
-  await supabase({ folder, token }, 'link', '--project-ref', ref)
+  await supabase({ folder, token, env }, 'link', '--project-ref', ref)
   return { ref, token }
 }
