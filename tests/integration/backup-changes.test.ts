@@ -196,6 +196,8 @@ describe.skipIf(program === null || !existsSync(old) || !existsSync(dumps))(
       await chmod(database, 0o700)
       await project.start(undefined, { POSTGRES_BIN: old })
       expect(await archives(project.server)).toBe(true)
+      // One that fails may leave a gap in the log.
+      await project.has(2)
       await project.server.stop({ keepData: true })
     })
 
@@ -206,7 +208,7 @@ describe.skipIf(program === null || !existsSync(old) || !existsSync(dumps))(
       const [, moment = ''] = /restore --to "([^"]+)"/.exec(upgraded.output) ?? []
 
       await project.start()
-      await project.has(2)
+      await project.has(3)
       expect(await bodies(project.server)).toEqual(['last of 15', 'of 15'])
       await note(project.server, 'of 17')
       expect(await archives(project.server)).toBe(true)

@@ -126,7 +126,7 @@ async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(),
     let folder = display_path(&settings.data_dir);
     let old_bin = arguments.old_bin.map(std::path::absolute).transpose();
     let old_bin = old_bin.map_err(Error::io("find the folder of --old-bin"))?;
-    match Cluster::upgrade(backend::options(settings), old_bin.as_deref(), has_backups(settings)).await? {
+    match Cluster::upgrade(backend::options(settings), old_bin.as_deref(), expect_gap(settings)?).await? {
         Upgrade::NoCluster => console::print(format_args!("Nothing to do: {folder} has no database yet.")),
         Upgrade::Current(version) => {
             console::print(format_args!(
@@ -139,7 +139,7 @@ async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(),
                  delete that folder once you do not want to go back.",
                 display_path(&kept)
             ));
-            want_backup(settings)?;
+            tell_way_back(settings);
         }
     }
     Ok(())
@@ -151,24 +151,32 @@ fn has_backups(settings: &Settings) -> bool {
     settings.backup.target.is_some() && backup::has_key(folder) && !backup::is_copy(folder)
 }
 
-/// Has the next start make a backup of the new cluster, if there are backups, and says how to go back with them.
-fn want_backup(settings: &Settings) -> Result<(), Error> {
-    if !has_backups(settings) {
-        return Ok(());
+/// Has the next start make a backup, if there are backups, and reports whether there are. While the old cluster is copied,
+/// its log is not archived: also if that fails or is killed, the log has a gap then.
+fn expect_gap(settings: &Settings) -> Result<bool, Error> {
+    let has_backups = has_backups(settings);
+    if has_backups {
+        backup::want_backup(&settings.data_dir)?;
     }
-    backup::want_backup(&settings.data_dir)?;
+    Ok(has_backups)
+}
+
+/// Says how to go back with the backups, if there are some.
+fn tell_way_back(settings: &Settings) {
+    if !has_backups(settings) {
+        return;
+    }
     let now = backup::Moment::now();
     console::print(format_args!(
         "The backups reach back behind it: `basalt restore --to \"{now}\" --data-dir NEW`, with POSTGRES_BIN for the old \
          version, brings the old database back. The next start makes a backup of the new one."
     ));
-    Ok(())
 }
 
 async fn harden(settings: &Settings) -> Result<(), Error> {
     check_embedded(settings, "harden")?;
     let folder = display_path(&settings.data_dir);
-    match Cluster::harden(backend::options(settings), has_backups(settings)).await? {
+    match Cluster::harden(backend::options(settings), expect_gap(settings)?).await? {
         Hardening::NoCluster => console::print(format_args!(
             "Nothing to do: {folder} has no database yet, and a new one is hardened from its beginning."
         )),
@@ -181,7 +189,7 @@ async fn harden(settings: &Settings) -> Result<(), Error> {
              hosted Supabase. The old database is kept in {}: delete that folder once you do not want to go back.",
                 display_path(&kept)
             ));
-            want_backup(settings)?;
+            tell_way_back(settings);
         }
     }
     Ok(())
