@@ -65,10 +65,25 @@ const CHIEFS: Record<string, string> = {
 const FOUNDING =
   /\bco-?founde|\bfound(ed|ers?)\b|\b(started|created|set up) (terrace|the company|this|you)\b/i
 
+/** Words for the company itself, behind which no other name comes. */
+const OURS = String.raw`(?:the |your |this )?(?:terrace|company|business|it|this|that|you|your|and|when|why|here|team)\b`
+
+/** Questions about the people of another company or club: "the CEO of Apple", "Ajax's founder", "who founded Ajax". */
+const OF_OTHERS = new RegExp(
+  [
+    String.raw`\b(?:ceo|cto|cco|cpo|boss|founders?|investors?|leadership|management|executives?) (?:of|at|in) (?!${OURS})`,
+    String.raw`\b(?:founded|started|created|set up|runs?|leads?|backs?|backed|funds?|funded) (?!${OURS})\p{L}`,
+    String.raw`\b(?!terrace|company)\p{L}+['’]s (?:ceo|cto|cco|cpo|boss|founders?|investors?|leadership|management)\b`,
+    String.raw`\b(?:was|were|is) (?!${OURS})[\p{L} ]+ (?:founded|started|created|set up)\b`,
+  ].join('|'),
+  'iu',
+)
+
 const isInvestor = ({ role }: Person) => role === 'Investor'
 
 /** Answers about those who stand behind the company: founders, leaders, investors, and everybody by name. */
 async function aboutPeople(question: string): Promise<Answer | null> {
+  if (OF_OTHERS.test(question)) return null
   const words = wordsOf(question)
   const team = await leaders()
   const told = (persons: Person[], lead = '') =>
@@ -117,6 +132,7 @@ async function aboutSomebody(question: string): Promise<Answer | null> {
 
 /** Answers when something happened or will happen, if the timeline has it. */
 async function aboutTime(question: string): Promise<Answer | null> {
+  if (OF_OTHERS.test(question)) return null
   const known = await events()
   const [first] = known
   const isBeginning =

@@ -1,3 +1,7 @@
+import { gzipSync } from 'node:zlib'
+
+import type { Response } from '@playwright/test'
+
 import { recordScripts, showHomePage, weightOf } from '../support/scripts.mjs'
 import { expect, test } from './fixtures.ts'
 import { open, settle } from './support.ts'
@@ -5,6 +9,12 @@ import { open, settle } from './support.ts'
 /** The most that scripts may weigh, in KiB as gzip makes them. */
 const ENTRY_KIB = 94
 const HOME_KIB = 190
+
+/** The most that a visitor loads who does not scroll, in bytes. */
+const FIRST_VIEW = 1_000_000
+
+/** Types of files that a published program sends compressed. */
+const IS_TEXT = /^(text\/|application\/(javascript|json|manifest\+json|ld\+json)|image\/svg)/
 
 /** The client of supabase-js, a file beside the entry. */
 const CLIENT = /\/assets\/supabase-[^/]+\.js$/
@@ -21,6 +31,34 @@ test('the scripts of the home page are no heavier than they may be', async ({ pa
   expect(weightOf(ofEntry)).toBeLessThanOrEqual(ENTRY_KIB)
   expect(weightOf(found)).toBeLessThanOrEqual(HOME_KIB)
   expect(found.some(({ url }) => CLIENT.test(url))).toBe(true)
+})
+
+/** Returns how many bytes a response has, for a text as gzip makes it; for a part of a video, the whole of it. */
+async function bytesOf(response: Response) {
+  const headers = response.headers()
+  const [, whole] = /\/(\d+)$/.exec(headers['content-range'] ?? '') ?? []
+  if (whole !== undefined) return Number(whole)
+  const body = await response.body()
+  return IS_TEXT.test(headers['content-type'] ?? '') ? gzipSync(body).length : body.length
+}
+
+test('the first view of the home page is at most a megabyte, with its video', async ({
+  page,
+  server,
+}) => {
+  const responses = new Map<string, Response>()
+  page.on('response', (response) => responses.set(response.url(), response))
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.emulateMedia({ reducedMotion: 'no-preference' })
+  await settle(page)
+  const video = page.waitForResponse(/\.(webm|mp4)$/)
+  await open(page, server.access.url)
+  await video
+  await page.waitForLoadState('networkidle')
+  const sizes = await Promise.all(Array.from(responses.values(), bytesOf))
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  expect(bytes).toBeGreaterThan(FIRST_VIEW / 2)
+  expect(bytes).toBeLessThanOrEqual(FIRST_VIEW)
 })
 
 test('sections and forms are there without scrolling, and without a moment of rest', async ({

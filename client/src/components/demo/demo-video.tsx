@@ -46,8 +46,12 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
     isPaused: isPaused || !isPageLoaded || !isOnScreen,
     onFailure: reportFailure,
   })
-  const prompt = isPaused ? messages.video.prompt : PROMPTS[status]
   const play = isPaused ? onResume : retry
+  const hasBegun = () => {
+    notify.withdraw(failed.title)
+    handlers.onPlaying()
+  }
+  const prompt = isPaused ? messages.video.prompt : PROMPTS[status]
 
   return (
     <div ref={frameRef} className="relative size-full overflow-hidden bg-harbour-navy">
@@ -73,7 +77,7 @@ export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
         preload="none"
         className="absolute inset-0 size-full object-cover"
         onLoadedData={handlers.onLoadedData}
-        onPlaying={handlers.onPlaying}
+        onPlaying={hasBegun}
         onError={handlers.onError}
       >
         <source src={demo.webm} type="video/webm" />

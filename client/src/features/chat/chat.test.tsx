@@ -133,6 +133,11 @@ describe('the chat', () => {
     ).toBeInTheDocument()
     expect(chatRequests()).toHaveLength(0)
     expect(input()).toHaveAttribute('maxlength', '1000')
+    await user.clear(input())
+    await say('Hello')
+    expect(
+      screen.queryByText('Invalid input. Please try again with a different message.'),
+    ).toBeNull()
   })
 
   it('says so where the function fails, and puts the next reply in the place of that', async () => {

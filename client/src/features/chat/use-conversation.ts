@@ -62,6 +62,7 @@ export function useConversation(welcome: string | undefined) {
         notify.error(chatMessages.invalidInput)
         return false
       }
+      notify.withdraw(chatMessages.invalidInput)
       setState((now) => ({ ...now, messages: append(now, 'user', text) }))
       void request(text, false)
       return true

@@ -108,6 +108,23 @@ describe('the password gate', () => {
     expect(waited).toBeLessThan(1000)
   })
 
+  it('takes a refusal back once the password is right', async () => {
+    const refusal = { code: 'invalid_credentials', msg: 'Invalid login credentials' }
+    const answers = [jsonResponse(refusal, 400), jsonResponse(SESSION, 200)]
+    stubBackend(
+      { settings: on },
+      {
+        token: () => answers.shift() ?? jsonResponse(refusal, 400),
+        logout: () => new Response(null, { status: 204 }),
+      },
+    )
+    visit('/password')
+    await enter('wrong')
+    expect(await screen.findByText('Access Denied')).toBeInTheDocument()
+    await enter('right')
+    await waitFor(() => expect(screen.queryByText('Access Denied')).toBeNull())
+  })
+
   it('refuses a wrong password and empties the field', async () => {
     const refusal = {
       code: 'invalid_credentials',

@@ -74,6 +74,8 @@ function PasswordForm({ onPass }: { onPass: () => void }) {
     setIsBusy(true)
     try {
       if (await isSitePassword(password)) {
+        for (const { title } of [accountMessages.gate.denied, accountMessages.gate.failed])
+          notify.withdraw(title)
         onPass()
         return
       }

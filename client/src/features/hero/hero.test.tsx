@@ -76,6 +76,8 @@ describe('the demo video', () => {
     expect(screen.getByText('Failed to load video - click to retry')).toBeInTheDocument()
     expect(await screen.findByText('Video Error')).toBeInTheDocument()
     expect(screen.getByText('Unable to play video content')).toBeInTheDocument()
+    fireEvent.playing(video())
+    await waitFor(() => expect(screen.queryByText('Video Error')).toBeNull())
   })
 
   it('says so where it breaks off while playing', () => {

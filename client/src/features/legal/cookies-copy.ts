@@ -52,7 +52,7 @@ export const cookies = {
   entries: [
     {
       names: ['newsletter_popup_interacted', 'newsletter_popup_disabled'],
-      purpose: 'The newsletter was offered to you, and you closed the offer. It is not made again.',
+      purpose: 'The newsletter was offered to you. The offer is not made again.',
     },
     {
       names: ['csrf_token'],

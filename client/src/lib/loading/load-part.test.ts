@@ -44,6 +44,14 @@ it.each([
   expect(location.reload).not.toHaveBeenCalled()
 })
 
+it('takes that back once a part can be loaded', async () => {
+  stubServer('unreachable')
+  await recover(new LoadError('lost'))
+  expect(titles()).toEqual(['No connection'])
+  await loadPart(() => Promise.resolve('a part'))
+  expect(titles()).toEqual([])
+})
+
 it('loads the page again if a file is gone, once, and then says so', async () => {
   stubServer(200)
   await recover(new LoadError('gone'))

@@ -14,10 +14,15 @@ export class LoadError extends Error {
   }
 }
 
-/** Loads a part of the site with `load`, an `import()`. Rejects with a `LoadError`. */
+/**
+ * Loads a part of the site with `load`, an `import()`. That an earlier one could not be loaded is no news then. Rejects
+ * with a `LoadError`.
+ */
 export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
   try {
-    return await load()
+    const part = await load()
+    for (const { title } of [loadingMessages.offline, loadingMessages.gone]) notify.withdraw(title)
+    return part
   } catch (error) {
     throw new LoadError(error)
   }
