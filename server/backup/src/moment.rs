@@ -59,6 +59,11 @@ impl Moment {
         self.0.unix_timestamp()
     }
 
+    /// Returns the microseconds since the beginning of 1970.
+    pub(crate) fn microseconds(self) -> i64 {
+        i64::try_from(self.0.unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX)
+    }
+
     /// Returns the moment that is `days` earlier.
     pub(crate) fn days_before(self, days: u32) -> Self {
         Self(self.0 - Duration::days(i64::from(days)))

@@ -212,11 +212,11 @@ impl Repository {
         self.data_dir.join(format!("{SCRATCH}{:08x}", rand::random::<u32>()))
     }
 
-    /// Returns the backup with which `moment` is brought back, and the number of the timeline on which the database was
-    /// then, if it has left that since.
+    /// Returns the backup with which `moment`, or the end, is brought back, and the number of the timeline on which the
+    /// database was then, if Postgres would follow another one by itself.
     ///
     /// Errors: [`Error::Advice`] if there is none.
-    pub(crate) async fn before(&self, moment: Moment) -> Result<(Backup, Option<u32>), Error> {
+    pub(crate) async fn before(&self, moment: Option<Moment>) -> Result<(Backup, Option<u32>), Error> {
         let timelines = Timelines::read(&self.target).await?;
         timelines.lead_to(moment, self.list().await?)
     }

@@ -28,13 +28,15 @@ impl Repository {
     ///
     /// Errors: [`Error::Advice`] if it is in the future, or before the first backup.
     pub async fn check(&self, moment: Moment) -> Result<(), Error> {
-        self.start_of(moment).await.map(drop)
+        self.start_of(Some(moment)).await.map(drop)
     }
 
-    async fn start_of(&self, moment: Moment) -> Result<(Backup, Option<u32>), Error> {
-        match moment > Moment::now() {
-            true => Err(Error::Advice(format!("{moment} is in the future"))),
-            false => self.before(moment).await,
+    async fn start_of(&self, moment: Option<Moment>) -> Result<(Backup, Option<u32>), Error> {
+        match moment {
+            Some(moment) if moment > Moment::now() => {
+                Err(Error::Advice(format!("{moment} is in the future")))
+            }
+            moment => self.before(moment).await,
         }
     }
 
@@ -50,7 +52,7 @@ impl Repository {
     ) -> Result<Restored, Error> {
         use std::os::unix::fs::DirBuilderExt as _;
         let now = Moment::now();
-        let (backup, timeline) = self.start_of(moment.unwrap_or(now)).await?;
+        let (backup, timeline) = self.start_of(moment).await?;
         let target = moment.map_or(RecoveryTarget::Latest, |moment| RecoveryTarget::Time(moment.to_string()));
         let folder = &options.data_dir;
         let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);

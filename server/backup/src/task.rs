@@ -84,8 +84,8 @@ pub struct Task {
     seen: Option<i64>,
     files_at: Option<Instant>,
     objects_at: Option<Instant>,
-    /// Whether the target has the record of the timeline.
-    is_timeline_recorded: bool,
+    /// When it was last seen to that the target has the record of the timeline.
+    timeline_at: Option<Instant>,
     /// What is known to open the target, once that has been looked at.
     unlock: Option<Option<Secret>>,
     /// The last time at which everything was in the target.
@@ -130,7 +130,7 @@ impl Task {
             seen: None,
             files_at: None,
             objects_at: None,
-            is_timeline_recorded: false,
+            timeline_at: None,
             unlock: None,
             safe_at: now,
             problem: None,
@@ -271,7 +271,6 @@ impl Task {
     async fn copy(&mut self) -> Result<(), Error> {
         self.repository.check_target().await?;
         self.renew_locks().await?;
-        self.record_timeline().await?;
         while self.pending.len() < QUEUE
             && let Ok(version) = self.retired.try_recv()
         {
@@ -294,14 +293,15 @@ impl Task {
             self.repository.store_files().await?;
             self.files_at = Some(Instant::now());
         }
-        Ok(())
+        self.record_timeline().await
     }
 
-    /// Has the target know the timeline of the database.
+    /// Has the target know the timeline of the database, also if a copy that was adopted has made itself known since.
     async fn record_timeline(&mut self) -> Result<(), Error> {
-        if self.running.engine.is_some() && !self.is_timeline_recorded {
+        let is_due = self.timeline_at.is_none_or(|at| at.elapsed() > OBJECTS_PERIOD);
+        if self.running.engine.is_some() && is_due {
             timelines::record(&self.repository.target, &self.running.database).await?;
-            self.is_timeline_recorded = true;
+            self.timeline_at = Some(Instant::now());
         }
         Ok(())
     }

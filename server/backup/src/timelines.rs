@@ -2,8 +2,8 @@
 //!
 //! A restore in place begins a new timeline, and so does undoing it. What was written before stays in the target, on the
 //! timeline that it was written on. So that a moment is brought back as the database was then, the target has a record of
-//! when each timeline began and where it left the earlier ones. A database that was upgraded is another one, whose
-//! timelines begin anew.
+//! each change: from when on the database was on which timeline, and where that left the earlier ones. A database that
+//! was upgraded is another one, whose timelines begin anew. Whoever puts a kept folder back makes a change, too.
 
 use postgres::Database;
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,15 @@ use crate::error::Error;
 use crate::moment::Moment;
 use crate::target::Target;
 
-/// Where the records are in a target.
+/// Where the records are in a target. Their names begin with the microseconds since 1970 from which on they are valid.
 const FOLDER: &str = "timelines";
 
-/// Returns what identifies the database, the number of its timeline, when its Postgres was started, and the history of the
-/// timeline. Each line of a history names an earlier timeline and the position at which it was left. Source: PostgreSQL,
-/// `access/transam/timeline.c`.
+/// Returns what identifies the database, the number of its timeline, when its Postgres was started, in microseconds, and the
+/// history of the timeline. Each line of a history names an earlier timeline and the position at which it was left.
+/// Source: PostgreSQL, `access/transam/timeline.c`.
 const PRESENT: &str = "
 select c.system_identifier::text, n.name,
-  pg_catalog.to_char(pg_catalog.pg_postmaster_start_time() at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS.US\"Z\"'),
+  (extract(epoch from pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint,
   coalesce(pg_catalog.pg_read_file('pg_wal/' || n.name || '.history', 0, 1048576, true), '')
 from pg_catalog.pg_control_system() c,
   pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) n(name)";
@@ -32,9 +32,7 @@ pub(crate) struct Timeline {
     /// What identifies the database.
     system: String,
     /// Its number, from 1 on.
-    pub(crate) number: u32,
-    /// When it began, as Postgres writes it.
-    began: String,
+    number: u32,
     /// The timelines that it continues.
     branches: Vec<Branch>,
 }
@@ -73,16 +71,20 @@ pub(crate) fn position(text: &str) -> Option<u64> {
     Some((u64::from_str_radix(high, 16).ok()? << 32) | u64::from_str_radix(low, 16).ok()?)
 }
 
-/// Records the timeline on which `database` is, unless `target` has that.
+/// Records the timeline on which `database` is, unless that is the last that `target` knows.
+///
+/// Errors: those of the target and of the database.
 pub(crate) async fn record(target: &Target, database: &Database) -> Result<(), Error> {
     let row = database.client().await?.query_one(PRESENT, &[]).await?;
-    let (system, name, began, history): (String, String, String, String) =
+    let (system, name, began, history): (String, String, i64, String) =
         (row.get(0), row.get(1), row.get(2), row.get(3));
     let number = u32::from_str_radix(&name, 16).map_err(|_| Error::Io(format!("{name} is no timeline")))?;
-    let path = format!("{FOLDER}/{system}-{name}.json");
-    let timeline = Timeline { system, number, began, branches: branches(&history) };
+    let timeline = Timeline { system, number, branches: branches(&history) };
+    let known = Timelines::read(target).await?;
+    let Some(began) = known.change_to(&timeline, began) else { return Ok(()) };
+    let path = format!("{FOLDER}/{began:016}-{}-{name}.json", timeline.system);
     let text = serde_json::to_vec(&timeline).map_err(|error| Error::Io(error.to_string()))?;
-    target.create(&path, text).await.map(drop)
+    target.write(&path, text).await
 }
 
 fn branches(history: &str) -> Vec<Branch> {
@@ -93,68 +95,82 @@ fn branches(history: &str) -> Vec<Branch> {
     lines.collect()
 }
 
-/// The records of a target, in the order in which the timelines began.
+/// The records of a target, with the microseconds since 1970 from which on they are valid, in this order.
 #[derive(Debug, Default)]
-pub(crate) struct Timelines(Vec<(Moment, Timeline)>);
+pub(crate) struct Timelines(Vec<(i64, Timeline)>);
 
 impl Timelines {
-    /// Reads the records of `target`.
+    /// Reads the records of `target`. Those that cannot be read are left out.
     ///
-    /// Errors: [`Error::Damaged`] with the path of a record that cannot be read.
+    /// Errors: those of the target.
     pub(crate) async fn read(target: &Target) -> Result<Self, Error> {
         let mut timelines = Vec::new();
         for path in target.list(FOLDER).await? {
             let text = target.read(&path).await?.unwrap_or_default();
-            let read = serde_json::from_slice(&text)
-                .ok()
-                .and_then(|timeline: Timeline| Some((Moment::parse(&timeline.began).ok()?, timeline)));
-            timelines.push(read.ok_or(Error::Damaged(path))?);
+            let began = path.rsplit('/').next().and_then(|name| name.split('-').next()?.parse().ok());
+            match began.zip(serde_json::from_slice(&text).ok()) {
+                Some(read) => timelines.push(read),
+                None => tracing::warn!(path, "a record of the target of backups cannot be read"),
+            }
         }
         timelines.sort_by_key(|(began, _)| *began);
         Ok(Self(timelines))
     }
 
-    /// Returns the backup of `backups`, which are in the order of their ends, with which `moment` is brought back: the last
-    /// one that ended before it, of those that lead to the timeline on which the database was then. With it comes the
-    /// number of that timeline, if the database has left it since.
+    /// Returns from when on `timeline` is the present one, if it is not known to be: since Postgres was `started`, but not
+    /// before what is known. Both are in microseconds.
+    fn change_to(&self, timeline: &Timeline, started: i64) -> Option<i64> {
+        match self.0.last() {
+            Some((_, last)) if last == timeline => None,
+            Some((began, _)) => Some(started.max(began + 1)),
+            None => Some(started),
+        }
+    }
+
+    /// Returns the backup of `backups`, which are in the order of their ends, with which `moment`, or the end, is brought
+    /// back: the last one that ended before it, of those that lead to the timeline on which the database was then. With it
+    /// comes the number of that timeline, if Postgres would follow another one by itself.
     ///
     /// Errors: [`Error::Advice`] if there is none.
     pub(crate) fn lead_to(
         &self,
-        moment: Moment,
+        moment: Option<Moment>,
         backups: Vec<Backup>,
     ) -> Result<(Backup, Option<u32>), Error> {
-        let present = self.0.iter().rfind(|(began, _)| *began <= moment);
+        let is_before = |began: i64| moment.is_none_or(|moment| began <= moment.microseconds());
+        let present = self.0.iter().rfind(|(began, _)| is_before(*began));
         let earliest = backups.first().map(|backup| backup.ended);
-        let mut ended = backups.into_iter().rev().filter(|backup| backup.ended <= moment).peekable();
+        let has_ended = |backup: &Backup| moment.is_none_or(|moment| backup.ended <= moment);
+        let mut ended = backups.into_iter().rev().filter(has_ended).peekable();
         if ended.peek().is_none() {
-            return Err(Error::Advice(match earliest {
-                Some(earliest) => format!("the backups begin at {earliest}, after {moment}"),
+            return Err(Error::Advice(match earliest.zip(moment) {
+                Some((earliest, moment)) => format!("the backups begin at {earliest}, after {moment}"),
                 None => "there is no backup yet".to_owned(),
             }));
         }
         let found = ended.find(|backup| !present.is_some_and(|(_, timeline)| timeline.excludes(backup)));
-        let backup = found.ok_or_else(|| {
-            let began = present.map_or(moment, |(began, _)| *began);
-            Error::Advice(format!(
-                "the database of {moment} began at {began}, and its first backup ended later: choose a moment before \
-                 {began}, which is on the database before it, or one after that backup"
-            ))
-        })?;
+        let Some(backup) = found else {
+            let (began, _) = present.ok_or_else(|| Error::Io("no backup was found".to_owned()))?;
+            let began = Moment::of_microseconds(*began)?;
+            return Err(Error::Advice(format!(
+                "the database has another history since {began}, of which no backup had ended yet: choose a moment before \
+                 {began}, or one after the next backup"
+            )));
+        };
         let on = match (present, &backup.place) {
+            (Some((_, timeline)), Some(place)) if place.system == timeline.system => {
+                Some((&*timeline.system, timeline.number.max(place.timeline)))
+            }
             (Some((_, timeline)), _) => Some((&*timeline.system, timeline.number)),
             (None, Some(place)) => Some((&*place.system, place.timeline)),
             (None, None) => None,
         };
-        let left = on.filter(|on| self.is_left(*on, moment)).map(|(_, number)| number);
-        Ok((backup, left))
-    }
-
-    /// Reports whether the database has left the timeline of `system` and `number` after `moment`.
-    fn is_left(&self, (system, number): (&str, u32), moment: Moment) -> bool {
-        self.0
-            .iter()
-            .any(|(began, other)| *began > moment && other.system == system && other.number != number)
+        // Postgres follows the highest number that continues the backup's timeline.
+        let is_left = |(system, number): &(&str, u32)| {
+            self.0.iter().any(|(_, other)| other.system == *system && other.number > *number)
+        };
+        let number = on.filter(is_left).map(|(_, number)| number);
+        Ok((backup, number))
     }
 }
 
@@ -168,10 +184,9 @@ mod tests {
         Moment::parse(&format!("2026-11-26 14:{minute:02}:00")).unwrap()
     }
 
-    fn timeline(number: u32, minute: u32, branches: &[(u32, u64)]) -> (Moment, Timeline) {
+    fn timeline(number: u32, minute: u32, branches: &[(u32, u64)]) -> (i64, Timeline) {
         let branches = branches.iter().map(|&(number, until)| Branch { number, until }).collect();
-        let (system, began) = (SYSTEM.to_owned(), at(minute).to_string());
-        (at(minute), Timeline { system, number, began, branches })
+        (at(minute).microseconds(), Timeline { system: SYSTEM.to_owned(), number, branches })
     }
 
     fn backup(minute: u32, timeline: u32, position: u64) -> Backup {
@@ -199,7 +214,7 @@ mod tests {
     fn a_moment_is_on_the_timeline_of_its_time() {
         let (timelines, backups) = history();
         let lead = |minute| {
-            let (backup, timeline) = timelines.lead_to(at(minute), backups.clone()).unwrap();
+            let (backup, timeline) = timelines.lead_to(Some(at(minute)), backups.clone()).unwrap();
             (backup.label, timeline)
         };
         assert_eq!(lead(7), ("5".to_owned(), Some(1)));
@@ -213,7 +228,7 @@ mod tests {
     #[test]
     fn without_records_the_last_backup_leads_to_the_last_timeline() {
         let (_, backups) = history();
-        let (backup, timeline) = Timelines::default().lead_to(at(27), backups).unwrap();
+        let (backup, timeline) = Timelines::default().lead_to(Some(at(27)), backups).unwrap();
         assert_eq!((&*backup.label, timeline), ("25", None));
     }
 
@@ -221,21 +236,41 @@ mod tests {
     fn a_moment_before_all_records_is_on_the_timeline_of_its_backup() {
         let (mut timelines, backups) = history();
         timelines.0.remove(0);
-        let (backup, timeline) = timelines.lead_to(at(18), backups).unwrap();
+        let (backup, timeline) = timelines.lead_to(Some(at(18)), backups).unwrap();
         assert_eq!((&*backup.label, timeline), ("15", Some(1)));
     }
 
     #[test]
     fn a_moment_before_the_first_backup_of_a_database_cannot_be_brought_back() {
         let (mut timelines, backups) = history();
-        let before = timelines.lead_to(at(3), backups.clone()).unwrap_err().to_string();
+        let before = timelines.lead_to(Some(at(3)), backups.clone()).unwrap_err().to_string();
         assert!(before.contains("begin at 2026-11-26 14:05:00"), "{before}");
         let (began, mut upgraded) = timeline(1, 40, &[]);
         upgraded.system = "7392".to_owned();
         timelines.0.push((began, upgraded));
-        assert_eq!(timelines.lead_to(at(35), backups.clone()).unwrap().1, None);
-        let error = timelines.lead_to(at(41), backups).unwrap_err().to_string();
-        assert!(error.contains("its first backup ended later"), "{error}");
+        assert_eq!(timelines.lead_to(Some(at(35)), backups.clone()).unwrap().1, None);
+        let error = timelines.lead_to(Some(at(41)), backups).unwrap_err().to_string();
+        assert!(error.contains("another history since"), "{error}");
+    }
+
+    #[test]
+    fn a_timeline_that_was_tried_and_given_up_hides_nothing() {
+        let (_, mut backups) = history();
+        let known = Timelines(vec![timeline(1, 0, &[]), timeline(2, 20, &[(1, 100)])]);
+        let (_, first) = timeline(1, 0, &[]);
+        let started = at(10).microseconds();
+        let again = known.change_to(&first, started).unwrap();
+        assert_eq!(again, at(20).microseconds() + 1);
+        assert_eq!(known.change_to(&known.0[1].1, started), None);
+        let mut known = known;
+        known.0.push((again, first));
+        backups.truncate(2);
+        backups.push(backup(25, 1, 180));
+        // The end, and a moment after the change; on the first timeline, although there is a second one.
+        for moment in [None, Some(at(27))] {
+            let (backup, number) = known.lead_to(moment, backups.clone()).unwrap();
+            assert_eq!((&*backup.label, number), ("25", Some(1)));
+        }
     }
 
     #[test]

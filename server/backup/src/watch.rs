@@ -120,11 +120,11 @@ fn is_disk_short(data_dir: &Path) -> bool {
     disk.f_bavail.saturating_mul(disk.f_frsize) < reserve
 }
 
-/// Waits until so much of the log waits that a part of it may be dropped.
+/// Waits until more of the log waits than may, so that a part of it is dropped.
 pub(crate) async fn overflow(repository: &Repository) {
     loop {
         let waiting = embedded::waiting_bytes(&repository.data_dir);
-        if is_overflowing(waiting, Bound::of(repository, waiting).limit_mb) {
+        if waiting > Bound::of(repository, waiting).limit_mb << 20 {
             return;
         }
         sleep(LOOK).await;

@@ -53,7 +53,7 @@ pub use overrides::{OverrideError, Overrides};
 pub use preload::{MissingLibrary, missing_libraries};
 pub use setup::log_file;
 pub use supervisor::State;
-pub use upgrade::{Hardening, Upgrade};
+pub use upgrade::{GapNotice, Hardening, Upgrade};
 pub use version::{MINIMUM_MAJOR, Version};
 
 use account::Account;
@@ -245,10 +245,17 @@ impl Cluster {
     /// cluster stays in place until the new one is complete; after that it is kept next to the new one. Must be called
     /// inside a Tokio runtime.
     ///
-    /// Errors: see [`Error`]; each message says what to do. If it `is_archived`, [`Error::NotArchived`] while the archive
-    /// does not have all of the old cluster. After an error, the data is unchanged.
-    pub async fn upgrade(options: Options, old: Option<&Path>, is_archived: bool) -> Result<Upgrade, Error> {
-        upgrade::run(options, old, is_archived).await
+    /// For a cluster whose log is archived, `gap` is called before it is copied: what its Postgres writes then is not
+    /// archived.
+    ///
+    /// Errors: see [`Error`]; each message says what to do. With `gap`, [`Error::NotArchived`] while the archive does not
+    /// have all of the old cluster. After an error, the data is unchanged.
+    pub async fn upgrade(
+        options: Options,
+        old: Option<&Path>,
+        gap: Option<GapNotice<'_>>,
+    ) -> Result<Upgrade, Error> {
+        upgrade::run(options, old, gap).await
     }
 
     /// Copies the cluster of `options.data_dir`, whose superuser is `postgres`, into a new one of the same version
@@ -256,8 +263,8 @@ impl Cluster {
     /// cluster is kept next to the new one. Must be called inside a Tokio runtime.
     ///
     /// Errors: as for [`Self::upgrade`].
-    pub async fn harden(options: Options, is_archived: bool) -> Result<Hardening, Error> {
-        upgrade::harden(options, is_archived).await
+    pub async fn harden(options: Options, gap: Option<GapNotice<'_>>) -> Result<Hardening, Error> {
+        upgrade::harden(options, gap).await
     }
 
     /// Reports whether `postgres` is the superuser of the cluster in `data_dir`: in clusters of older releases and of

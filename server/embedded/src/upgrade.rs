@@ -58,11 +58,18 @@ pub enum Hardening {
     },
 }
 
+/// Takes note that the archive of a cluster's log is about to have a gap.
+pub type GapNotice<'a> = &'a (dyn Fn() -> std::io::Result<()> + Sync);
+
+fn note(gap: Option<GapNotice<'_>>, data: &DataDir) -> Result<(), Error> {
+    gap.map_or(Ok(()), |note| note().map_err(Error::io("note that a backup is due in", data.path())))
+}
+
 /// Implements [`super::Cluster::upgrade`].
 pub(super) async fn run(
     options: Options,
     old_folder: Option<&Path>,
-    is_archived: bool,
+    gap: Option<GapNotice<'_>>,
 ) -> Result<Upgrade, Error> {
     let report = |step: Progress| options.report(&step);
     let data = DataDir::lock(&options.data_dir)?;
@@ -80,7 +87,7 @@ pub(super) async fn run(
     if kept.exists() {
         return Err(Error::OldClusterExists { folder: kept });
     }
-    if is_archived {
+    if gap.is_some() {
         archiving::check(&data.cluster())?;
     }
     let old = old_binaries(major, old_folder, &options.search, &copies, &data, &new).await?;
@@ -94,12 +101,13 @@ pub(super) async fn run(
     report(Progress::Upgrading { from: from.clone(), to: to.clone() });
     let (old, new) = ((old, &credentials), (new, &credentials));
     let job = UpgradeJob { data: &data, old, new, account, programs, report: &report };
+    note(gap, &data)?;
     job.replace(&kept).await?;
     Ok(Upgrade::Done { from, to, kept })
 }
 
 /// Implements [`super::Cluster::harden`].
-pub(super) async fn harden(options: Options, is_archived: bool) -> Result<Hardening, Error> {
+pub(super) async fn harden(options: Options, gap: Option<GapNotice<'_>>) -> Result<Hardening, Error> {
     let report = |step: Progress| options.report(&step);
     let data = DataDir::lock(&options.data_dir)?;
     data.recover().await?;
@@ -117,7 +125,7 @@ pub(super) async fn harden(options: Options, is_archived: bool) -> Result<Harden
     if kept.exists() {
         return Err(Error::OldClusterExists { folder: kept });
     }
-    if is_archived {
+    if gap.is_some() {
         archiving::check(&data.cluster())?;
     }
     let programs = DumpPrograms::find([&binaries, &binaries]).await?;
@@ -130,6 +138,7 @@ pub(super) async fn harden(options: Options, is_archived: bool) -> Result<Harden
     report(Progress::Hardening);
     let (old, new) = ((binaries.clone(), &old), (binaries, &new));
     let job = UpgradeJob { data: &data, old, new, account, programs, report: &report };
+    note(gap, &data)?;
     job.replace(&kept).await?;
     Ok(Hardening::Done { kept })
 }

@@ -14,7 +14,7 @@ pub(super) mod test;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use embedded::{Cluster, Hardening, Upgrade};
+use embedded::{Cluster, GapNotice, Hardening, Upgrade};
 
 pub(super) use program::CLIENT_PACKAGES;
 
@@ -126,7 +126,9 @@ async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(),
     let folder = display_path(&settings.data_dir);
     let old_bin = arguments.old_bin.map(std::path::absolute).transpose();
     let old_bin = old_bin.map_err(Error::io("find the folder of --old-bin"))?;
-    match Cluster::upgrade(backend::options(settings), old_bin.as_deref(), expect_gap(settings)?).await? {
+    let gap = || expect_gap(settings);
+    let gap = has_backups(settings).then_some(&gap as GapNotice<'_>);
+    match Cluster::upgrade(backend::options(settings), old_bin.as_deref(), gap).await? {
         Upgrade::NoCluster => console::print(format_args!("Nothing to do: {folder} has no database yet.")),
         Upgrade::Current(version) => {
             console::print(format_args!(
@@ -151,14 +153,9 @@ fn has_backups(settings: &Settings) -> bool {
     settings.backup.target.is_some() && backup::has_key(folder) && !backup::is_copy(folder)
 }
 
-/// Has the next start make a backup, if there are backups, and reports whether there are. While the old cluster is copied,
-/// its log is not archived: also if that fails or is killed, the log has a gap then.
-fn expect_gap(settings: &Settings) -> Result<bool, Error> {
-    let has_backups = has_backups(settings);
-    if has_backups {
-        backup::want_backup(&settings.data_dir)?;
-    }
-    Ok(has_backups)
+/// Has the next start make a backup, since the log has a gap: also if the copy of the cluster fails or is killed.
+fn expect_gap(settings: &Settings) -> std::io::Result<()> {
+    backup::want_backup(&settings.data_dir).map_err(std::io::Error::other)
 }
 
 /// Says how to go back with the backups, if there are some.
@@ -176,7 +173,9 @@ fn tell_way_back(settings: &Settings) {
 async fn harden(settings: &Settings) -> Result<(), Error> {
     check_embedded(settings, "harden")?;
     let folder = display_path(&settings.data_dir);
-    match Cluster::harden(backend::options(settings), expect_gap(settings)?).await? {
+    let gap = || expect_gap(settings);
+    let gap = has_backups(settings).then_some(&gap as GapNotice<'_>);
+    match Cluster::harden(backend::options(settings), gap).await? {
         Hardening::NoCluster => console::print(format_args!(
             "Nothing to do: {folder} has no database yet, and a new one is hardened from its beginning."
         )),
