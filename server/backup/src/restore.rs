@@ -41,7 +41,8 @@ impl Repository {
     }
 
     /// Brings keys, settings and the database back as they were at `moment`, also if the database has gone back to an
-    /// earlier one since, or, without it, as they are in the target at the end, into the data folder of `options`. Unless the result `is_adopted`, it counts as a copy.
+    /// earlier one since, or, without it, as they are in the target at the end, into the data folder of `options`.
+    /// Unless the result `is_adopted`, it counts as a copy.
     ///
     /// Errors: [`Error::Advice`] for a moment that cannot be brought back; [`Error::Engine`].
     pub async fn restore(

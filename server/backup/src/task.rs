@@ -32,7 +32,8 @@ const QUEUE: usize = 10_000;
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often keys and settings are compared with those in the target, and all objects with the table of copies.
+/// How often keys and settings are compared with those in the target, and all objects with the table of copies and the
+/// timeline with the last record.
 const FILES_PERIOD: Duration = Duration::from_secs(60);
 const OBJECTS_PERIOD: Duration = Duration::from_secs(600);
 
