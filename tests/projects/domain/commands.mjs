@@ -3,7 +3,7 @@
 // `domain.key`. It has to run in namespaces of mounts and of a network of its own: the CLI finds a project at
 // `REF.DOMAIN`, port 443, and its database at `db.REF.DOMAIN`, port 5432, here by /etc/hosts.
 import { execFile } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
@@ -59,8 +59,17 @@ try {
   await cli(`storage rm ss:///${bucket}/moved.txt --yes --experimental`)
   await cli('db push --yes')
   await cli('migration list')
+  await cli('migration repair 20300101000000 --status reverted --yes')
+  await cli('migration repair 20300101000000 --status applied --yes')
+  await rm(path.join(linked, 'supabase/migrations'), { recursive: true })
+  await cli('migration fetch --yes')
   await cli('inspect db table-stats')
   await cli('gen types typescript')
+  await cli('gen types --lang go')
+  await cli('network-restrictions update --db-allow-cidr 127.0.0.0/8 --experimental --yes')
+  await cli('network-restrictions get --experimental')
+  await cli('network-bans get --experimental')
+  await cli('ssl-enforcement get --experimental')
   await cli('db reset --yes')
   await cli('logs')
   console.log(
