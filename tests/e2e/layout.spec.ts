@@ -79,8 +79,20 @@ test.describe('on a phone', () => {
       await page.locator('#faq h3').count(),
     )
   })
+})
 
-  test('the cookie banner leaves the first screen’s button free', async ({ page, server }) => {
+test('the cookie banner leaves the first screen’s button free', async ({ page, server }) => {
+  for (const [width, height] of [
+    [360, 640],
+    [375, 667],
+    [390, 844],
+    [768, 1024],
+    [1024, 768],
+    [1280, 720],
+    [1440, 900],
+    [1920, 1080],
+  ] as const) {
+    await page.setViewportSize({ width, height })
     await open(page, server.access.url)
     const banner = page.getByRole('region', { name: 'Cookie Policy' })
     await expect(banner).toBeVisible()
@@ -90,8 +102,10 @@ test.describe('on a phone', () => {
     const discover = await page.getByRole('link', { name: 'Discover' }).boundingBox()
     const over = await banner.boundingBox()
     if (discover === null || over === null) throw new Error('button or banner are not there')
-    expect(discover.y + discover.height).toBeLessThanOrEqual(over.y)
-  })
+    const isBeside = discover.x >= over.x + over.width
+    const isAbove = discover.y + discover.height <= over.y
+    expect(isBeside || isAbove, `${String(width)} × ${String(height)}`).toBe(true)
+  }
 })
 
 test('a demo can be booked from the header of every page, at every width', async ({

@@ -35,73 +35,70 @@ interface Report {
   tables: string
 }
 
-describe.skipIf(!isAllowed())(
-  'the CLI on a linked project with a domain',
-  () => {
-    let folder: string
-    let report: Report
+describe.skipIf(!isAllowed())('the CLI on a linked project with a domain', () => {
+  let folder: string
+  let report: Report
 
-    beforeAll(async () => {
-      folder = await mkdtemp(path.join(tmpdir(), 'basalt-domain-'))
-      const names = `subjectAltName=DNS:${DOMAIN},DNS:*.${DOMAIN}`
-      const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-      const out = [
-        '-keyout',
-        path.join(folder, 'domain.key'),
-        '-out',
-        path.join(folder, 'domain.pem'),
-      ]
-      const subject = ['-days', '2', '-subj', `/CN=${DOMAIN}`, '-addext', names]
-      execFileSync('openssl', ['req', '-x509', ...key, ...subject, ...out], { stdio: 'ignore' })
-      const files = {
-        'served/supabase/config.toml': 'project_id = "served"',
-        'linked/supabase/config.toml': 'project_id = "linked"',
-        'linked/supabase/migrations/20300101000000_shelves.sql':
-          'create table public.shelves (id int);',
-        'linked/up.txt': 'hello\n',
-      }
-      for (const [name, text] of Object.entries(files)) {
-        await mkdir(path.join(folder, path.dirname(name)), { recursive: true })
-        await writeFile(path.join(folder, name), text)
-      }
-      const env = { ...process.env, NODE_EXTRA_CA_CERTS: path.join(folder, 'domain.pem') }
-      const command = [...words, process.execPath, script, folder, DOMAIN]
-      const { stdout } = await run(unshare, command, { env, timeout: 150_000 })
-      report = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Report
-    })
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'basalt-domain-'))
+    const names = `subjectAltName=DNS:${DOMAIN},DNS:*.${DOMAIN}`
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+    const out = [
+      '-keyout',
+      path.join(folder, 'domain.key'),
+      '-out',
+      path.join(folder, 'domain.pem'),
+    ]
+    const subject = ['-days', '2', '-subj', `/CN=${DOMAIN}`, '-addext', names]
+    execFileSync('openssl', ['req', '-x509', ...key, ...subject, ...out], { stdio: 'ignore' })
+    const files = {
+      'served/supabase/config.toml': 'project_id = "served"',
+      'linked/supabase/config.toml': 'project_id = "linked"',
+      'linked/supabase/migrations/20300101000000_shelves.sql':
+        'create table public.shelves (id int);',
+      'linked/up.txt': 'hello\n',
+    }
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(path.join(folder, path.dirname(name)), { recursive: true })
+      await writeFile(path.join(folder, name), text)
+    }
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: path.join(folder, 'domain.pem') }
+    const command = [...words, process.execPath, script, folder, DOMAIN]
+    const { stdout } = await run(unshare, command, { env, timeout: 150_000 })
+    report = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Report
+  })
 
-    afterAll(() => rm(folder, { recursive: true, force: true }))
+  afterAll(() => rm(folder, { recursive: true, force: true }))
 
-    const printedBy = (beginning: string) =>
-      Object.entries(report.printed).find(([command]) => command.startsWith(beginning))?.[1]
+  const printedBy = (beginning: string) =>
+    Object.entries(report.printed).find(([command]) => command.startsWith(beginning))?.[1]
 
-    test('uploads, lists, downloads, moves and removes objects', () => {
-      expect(printedBy('storage ls')).toContain('up.txt')
-      expect(report.downloaded).toBe('hello\n')
-      expect(report.stored).toBe('moved.txt')
-      expect(report.left).toBe('0')
-    })
+  test('uploads, lists, downloads, moves and removes objects', () => {
+    expect(printedBy('storage ls')).toContain('up.txt')
+    expect(report.downloaded).toBe('hello\n')
+    expect(report.stored).toBe('moved.txt')
+    expect(report.left).toBe('0')
+  })
 
-    test('pushes migrations to the database, lists them, and resets it', () => {
-      expect(printedBy('db push')).toContain('20300101000000_shelves.sql')
-      expect(printedBy('migration list')).toContain('20300101000000')
-      expect(printedBy('migration repair')).toContain('20300101000000')
-      // With the files that `migration fetch` has brought.
-      expect(printedBy('db reset')).toContain('20300101000000_shelves.sql')
-      expect(report.tables).toBe('shelves')
-    })
+  test('pushes migrations to the database, lists them, and resets it', () => {
+    expect(printedBy('db push')).toContain('20300101000000_shelves.sql')
+    expect(printedBy('migration list')).toContain('20300101000000')
+    expect(printedBy('migration repair')).toContain('20300101000000')
+    // With the files that `migration fetch` has brought.
+    expect(printedBy('db reset')).toContain('20300101000000_shelves.sql')
+    expect(report.tables).toBe('shelves')
+  })
 
-    test('shows and changes who may reach the database', () => {
-      expect(printedBy('network-restrictions get')).toContain('127.0.0.0/8')
-      expect(printedBy('network-bans get')).toBeDefined()
-      expect(printedBy('ssl-enforcement get')).toMatch(/SSL/i)
-    })
+  test('shows and changes who may reach the database', () => {
+    expect(printedBy('network-restrictions get')).toContain('127.0.0.0/8')
+    expect(printedBy('network-bans get')).toBeDefined()
+    expect(printedBy('ssl-enforcement get')).toMatch(/SSL/i)
+  })
 
-    test('inspects the database, generates its types, and shows logs', () => {
-      expect(printedBy('inspect')).toContain('public.shelves')
-      expect(printedBy('gen types typescript')).toContain('shelves: {')
-      expect(printedBy('gen types --lang go')).toContain('type PublicShelvesSelect struct')
-      expect(printedBy('logs')).toContain('/storage/v1/object')
-    })
-  },
-)
+  test('inspects the database, generates its types, and shows logs', () => {
+    expect(printedBy('inspect')).toContain('public.shelves')
+    expect(printedBy('gen types typescript')).toContain('shelves: {')
+    expect(printedBy('gen types --lang go')).toContain('type PublicShelvesSelect struct')
+    expect(printedBy('logs')).toContain('/storage/v1/object')
+  })
+})

@@ -43,7 +43,7 @@ export function CookieBanner() {
       ref={ref}
       tabIndex={-1}
       aria-labelledby="cookie-banner-heading"
-      className="fixed inset-x-3 bottom-3 z-45 animate-rise-in rounded-lg bg-chalk p-4 shadow-float md:inset-x-auto md:bottom-6 md:left-6 md:w-96 md:p-6 print:hidden"
+      className="fixed inset-x-3 bottom-3 z-45 animate-rise-in rounded-lg bg-chalk px-4 py-3 shadow-float md:inset-x-auto md:bottom-6 md:left-6 md:w-96 md:p-6 print:hidden"
     >
       <div className="flex items-start justify-between gap-4">
         <h2 id="cookie-banner-heading" className="text-subheading">

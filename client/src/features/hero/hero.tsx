@@ -21,25 +21,28 @@ export function Hero() {
     <section
       id="hero"
       aria-label={copy.eyebrow}
-      className="relative isolate overflow-hidden bg-ink pt-24 pb-12 text-chalk md:pt-28 md:pb-24 lg:pt-32 lg:pb-36"
+      className="relative isolate overflow-hidden bg-ink pt-20 pb-12 text-chalk md:pt-22 md:pb-24 lg:pt-32 lg:pb-36"
     >
       <Stand className="absolute right-0 bottom-0 -z-10 h-[58%] w-full md:h-full md:w-[46%] lg:w-[64%]" />
       <div className="container-page grid items-center gap-x-10 gap-y-7 md:grid-cols-[minmax(0,1fr)_auto] lg:gap-x-20">
         <div className="flex flex-col items-start">
-          <p className="mb-4 eyebrow text-floodlight md:mb-6">{copy.eyebrow}</p>
+          <p className="mb-3 eyebrow text-floodlight md:mb-6">{copy.eyebrow}</p>
           <TypewriterHeadline isPaused={isPaused} />
-          <p className="mt-4 max-w-[38ch] text-lead text-chalk/90 md:mt-7">{copy.intro}</p>
-          <SectionLink
-            section={SECTION.problem}
-            className={buttonClass({
-              variant: 'floodlight',
-              size: 'large',
-              className: 'mt-6 md:mt-10',
-            })}
-          >
-            {copy.discover}
-            <ArrowDown aria-hidden className="size-5" />
-          </SectionLink>
+          {/* On wide screens the button stands beside the text: below it, the cookie banner would lie on it. */}
+          <div className="mt-4 flex flex-col items-start gap-6 md:mt-5 lg:mt-7 lg:flex-row lg:items-end lg:gap-10">
+            <p className="max-w-[38ch] text-lead text-chalk/90">{copy.intro}</p>
+            <SectionLink
+              section={SECTION.problem}
+              className={buttonClass({
+                variant: 'floodlight',
+                size: 'large',
+                className: 'shrink-0',
+              })}
+            >
+              {copy.discover}
+              <ArrowDown aria-hidden className="size-5" />
+            </SectionLink>
+          </div>
         </div>
         <Phone isPaused={isPaused} onPausedChange={setIsPaused} />
       </div>
