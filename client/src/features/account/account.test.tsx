@@ -114,6 +114,19 @@ describe('the login', () => {
     expect((await screen.findAllByText(text)).length).toBeGreaterThan(0)
   })
 
+  it('says so where no server answers', async () => {
+    vi.spyOn(console, 'error').mockReturnValue()
+    const fails = () => {
+      throw new TypeError('Failed to fetch')
+    }
+    stubBackend({}, responses({ token: fails }))
+    visit('/auth')
+    await logIn()
+    const text = 'An error occurred during login. Please try again.'
+    expect((await screen.findAllByText(text)).length).toBeGreaterThan(0)
+    expect(screen.queryByText('Failed to fetch')).toBeNull()
+  })
+
   it.each([
     ['AuthApiError: Invalid login credentials', /^Invalid email or password\./],
     ['Email not confirmed', /^Please check your email and click the confirmation link/],

@@ -32,11 +32,16 @@ export function loginError(message: string) {
   return message || accountMessages.login.failed
 }
 
+/** The name of supabase-js's error for requests that were not answered, or by a gateway only. */
+const NO_ANSWER = 'AuthRetryableFetchError'
+
 async function signIn({ email, password }: LoginValues) {
   try {
     const { auth } = await getSupabase()
     const { error } = await auth.signInWithPassword({ email, password })
-    return error ? loginError(error.message) : null
+    if (!error) return null
+    // Its message is the browser's: no server has answered.
+    return error.name === NO_ANSWER ? accountMessages.login.failed : loginError(error.message)
   } catch (error) {
     console.error('Signing in failed:', error)
     return accountMessages.login.failed
