@@ -346,6 +346,18 @@ describe.skipIf(inject('own') === null)('access to the platform interface', () =
     ])
     expect(new Set(rows.body.map(({ project }) => project))).toEqual(new Set([platform.ref]))
     expect(new Set(rows.body.map(({ address }) => address))).toEqual(new Set(['127.0.0.1']))
+
+    await platform.basalt('token', 'revoke', 'auditor')
+    const commands = await platform.query(
+      `select action, detail from basalt_platform.audit_log
+        where name = 'command line' and detail ->> 'name' = 'auditor' order by id`,
+    )
+    const hint = token.slice(0, 8)
+    expect(commands.body).toMatchObject([
+      { action: 'tokens.create', detail: { hint: expect.stringContaining(hint) as string } },
+      { action: 'tokens.revoke', detail: { hint: expect.stringContaining(hint) as string } },
+    ])
+    expect(JSON.stringify(commands.body)).not.toContain(token)
   })
 
   test('is no business of the roles of the API', async () => {

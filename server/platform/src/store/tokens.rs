@@ -56,7 +56,10 @@ pub(crate) async fn exist(database: &Database) -> Result<bool, Error> {
     Ok(document_of(database, &sql, Vec::new()).await?.unwrap_or(false))
 }
 
-/// Keeps a new token. `lifetime` is an interval of Postgres, such as `30 days`.
+/// Who makes and revokes tokens, in the audit log: somebody on the server's machine.
+const COMMAND_LINE: &str = "command line";
+
+/// Keeps a new token, and says so in the audit log. `lifetime` is an interval of Postgres, such as `30 days`.
 ///
 /// Errors: also the database's, if it is none.
 pub(crate) async fn create(
@@ -68,8 +71,12 @@ pub(crate) async fn create(
     lifetime: Option<&str>,
 ) -> Result<Option<AccessToken>, Error> {
     let sql = format!(
-        "insert into basalt_platform.access_tokens (name, hash, hint, scopes, expires_at) \
-         values ($1, $2::bytea, $3, $4::text[], now() + $5::interval) returning {COLUMNS}"
+        "with made as (insert into basalt_platform.access_tokens (name, hash, hint, scopes, expires_at) \
+           values ($1, $2::bytea, $3, $4::text[], now() + $5::interval) returning *), \
+         noted as (insert into basalt_platform.audit_log (token, name, action, detail) \
+           select id, '{COMMAND_LINE}', 'tokens.create', pg_catalog.jsonb_build_object( \
+             'name', name, 'hint', hint, 'scopes', scopes, 'expires_at', expires_at) from made) \
+         select {COLUMNS} from made"
     );
     let scopes = scopes.map(array_of);
     let parameters =
@@ -87,10 +94,15 @@ pub(crate) async fn list(database: &Database) -> Result<Vec<AccessToken>, Error>
     .await
 }
 
-/// Removes the token whose id, name or hint is `which`, if that is one, and returns what was removed.
+/// Removes the token whose id, name or hint is `which`, if that is one, says so in the audit log, and returns what was
+/// removed.
 pub(crate) async fn revoke(database: &Database, which: &str) -> Result<Vec<AccessToken>, Error> {
     let sql = format!(
-        "delete from basalt_platform.access_tokens where $1 in (id::text, name, hint) returning {COLUMNS}"
+        "with gone as (delete from basalt_platform.access_tokens where $1 in (id::text, name, hint) returning *), \
+         noted as (insert into basalt_platform.audit_log (token, name, action, detail) \
+           select id, '{COMMAND_LINE}', 'tokens.revoke', pg_catalog.jsonb_build_object('name', name, 'hint', hint) \
+           from gone) \
+         select {COLUMNS} from gone"
     );
     Changes::new().and(&sql, vec![text(which)]).commit(database).await
 }
