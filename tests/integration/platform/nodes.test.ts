@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Postgres, temporaryFolder } from '../../support/postgres.mjs'
 import { Platform, send } from './support.ts'
 
+/** How long the other node may take, on a busy machine. */
+const patience = { timeout: 20_000, interval: 100 }
 /** How many migrations come to each node at the same time. */
 const MIGRATIONS = 5
 
@@ -81,11 +83,20 @@ describe.skipIf(inject('own') === null)('two nodes on one database', { timeout: 
     expect(await list()).toHaveLength(before + 1)
   })
 
-  test('have the secrets of each other', async () => {
-    const secrets = { json: [{ name: 'WORD', value: 'sesame' }] }
-    expect((await first.project('POST', '/secrets', secrets)).status).toBe(201)
-    const names = async () =>
-      (await second.project<{ name: string }[]>('GET', '/secrets')).body.map(({ name }) => name)
-    expect(await names()).toContain('WORD')
+  test('have the functions and secrets of each other', async () => {
+    const word = async () => (await second.call('word')).text
+    const set = async (value: string) => {
+      const secrets = { json: [{ name: 'WORD', value }] }
+      expect((await first.project('POST', '/secrets', secrets)).status).toBe(201)
+    }
+    await set('sesame')
+    const source = "Deno.serve(() => new Response(Deno.env.get('WORD')))"
+    expect((await first.deploy('word', source)).status).toBe(201)
+    await expect.poll(word, patience).toBe('sesame')
+    await set('changed')
+    await expect.poll(word, patience).toBe('changed')
+    const changed = "Deno.serve(() => new Response(Deno.env.get('WORD') + ' twice'))"
+    expect((await first.deploy('word', changed)).status).toBe(201)
+    await expect.poll(word, patience).toBe('changed twice')
   })
 })
