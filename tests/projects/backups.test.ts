@@ -19,8 +19,16 @@ describe.skipIf(program === null)('the CLI', { timeout: 120_000 }, () => {
   let project: string
   let server: Server
   let token: string
+  let ref: string
 
   const cli = (...words: string[]) => supabase({ folder: project, token }, ...words)
+  /** Asks the platform interface itself; the CLI has no command for these. */
+  const ask = (method: string, place: string, body: object | null = null) =>
+    fetch(`${server.access.url}/v1/projects/${ref}/database/backups${place}`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: body && JSON.stringify(body),
+    })
   /** Returns the rows; an error while the server does not serve. */
   const bodies = async () =>
     server.psql('select body from public.notes order by body').catch((error: unknown) => error)
@@ -36,7 +44,7 @@ describe.skipIf(program === null)('the CLI', { timeout: 120_000 }, () => {
     const port = await freePort()
     server = await Server.start({ project, dataDir: path.join(folder, 'data'), port, env })
     await server.psql('create table public.notes (body text not null)')
-    ;({ token } = await link(server, project))
+    ;({ ref, token } = await link(server, project))
   })
 
   afterAll(async () => {
@@ -67,5 +75,16 @@ describe.skipIf(program === null)('the CLI', { timeout: 120_000 }, () => {
     // The token is from before that moment.
     const list = () => cli('backups', 'list', '--remote').catch((error: unknown) => String(error))
     await expect.poll(list, patience).toMatch(/COMPLETED[^]*COMPLETED/)
+  })
+
+  test('goes back to a restore point', async () => {
+    expect((await ask('POST', '/restore-point', { name: 'release' })).status).toBe(201)
+    const point: unknown = await (await ask('GET', '/restore-point')).json()
+    expect(point).toMatchObject({ name: 'release', status: 'AVAILABLE' })
+    await server.psql("insert into public.notes (body) values ('of the release')")
+    expect(await archives(server)).toBe(true)
+    expect((await ask('POST', '/undo', { name: 'another' })).status).toBe(404)
+    expect((await ask('POST', '/undo', { name: 'release' })).status).toBe(201)
+    await expect.poll(bodies, patience).toBe('before')
   })
 })
