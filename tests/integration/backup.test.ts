@@ -273,6 +273,33 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
     expect(await bodiesAt(now)).toEqual(['after', 'meanwhile', 'new'])
   })
 
+  test('keep the bytes of an object as long as a moment needs them', async () => {
+    const versionOf = (name: string) =>
+      server.psql(`select version from storage.objects where name = '${name}'`)
+    const [kept, gone] = [await versionOf('changed'), await versionOf('meanwhile')]
+    expect((await bucket().remove(['meanwhile'])).error).toBeNull()
+    const named = async (version: string) =>
+      (await files(target)).filter((name) => name.includes(version))
+    const mark = async () => (await named(gone)).find((name) => name.startsWith('removed/')) ?? ''
+    await expect.poll(mark, patience).not.toBe('')
+    expect((await run('backup', 'prune')).status).toBe(0)
+    expect(await named(gone)).toHaveLength(2)
+
+    // Before the first backup began.
+    const long = path.join(target, 'removed', `1000-${gone}`)
+    await rename(path.join(target, await mark()), long)
+    await writeFile(path.join(target, 'removed', `1000-${kept}`), '')
+    await writeFile(path.join(target, 'settings/1000.age'), '')
+    expect((await run('backup', 'prune')).status).toBe(0)
+    expect(await named(gone)).toEqual([])
+    // It has an object again.
+    expect((await named(kept)).filter((name) => name.startsWith('objects/'))).toHaveLength(1)
+    expect(await digest('changed')).toBe(hash(second))
+    const settings = (await files(target)).filter((name) => name.startsWith('settings/'))
+    expect(settings).not.toContain('settings/1000.age')
+    expect(settings.length).toBeGreaterThan(0)
+  })
+
   test('have no secret in the log', () => {
     for (const secret of secrets) expect(server.log).not.toContain(secret)
   })
