@@ -47,7 +47,7 @@ export const notify = {
 
 /** Takes a toast away before its time. */
 export function dismiss(id: string) {
-  set(notices.filter((notice) => notice.id !== id))
+  if (notices.some((notice) => notice.id === id)) set(notices.filter((notice) => notice.id !== id))
 }
 
 /** The toasts that are to be seen now, for `useSyncExternalStore`. */
