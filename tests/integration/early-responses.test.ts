@@ -23,6 +23,19 @@ response = httpx.post(url, files={"file": ("a.txt", b"tiny")}, headers=headers, 
 assert response.status_code == int(status), response
 `
 
+/**
+ * Runs curl, and returns what it prints. Over HTTP/2 it ends the body where it reads the status of an error, and before
+ * all that it has announced; if the response has not ended then, that is an error of the stream (RFC 9113, 8.1.1).
+ */
+async function curl(words: string[], tries = 3): Promise<string> {
+  try {
+    return (await run('curl', words)).stdout
+  } catch (error) {
+    if (tries > 1 && String(error).includes('PROTOCOL_ERROR')) return curl(words, tries - 1)
+    throw error
+  }
+}
+
 interface RefusedCall {
   name: string
   url: string
@@ -99,8 +112,7 @@ describe.skipIf(inject('own') === null)('a response that comes before the body w
       ['--http2-prior-knowledge'],
     ]) {
       const flags = ['-sS', '-o', '/dev/null', '-w', '%{http_code}', '--data-binary', `@${file}`]
-      const { stdout } = await run('curl', [...flags, ...sent, ...more, url])
-      expect(stdout, more.join(' ')).toBe(String(status))
+      expect(await curl([...flags, ...sent, ...more, url]), more.join(' ')).toBe(String(status))
     }
   })
 
