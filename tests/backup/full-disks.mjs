@@ -8,15 +8,11 @@ import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-import { freePort } from '../../bench/lib/ports.mjs'
 import { row } from '../../bench/lib/table.mjs'
-import { backupSettings } from '../support/backup.mjs'
-import { compare, report } from './comparison.mjs'
-import { Journal } from './journal.mjs'
+import { beginDrill, burn } from './drill.mjs'
+import { compare } from './comparison.mjs'
 import { grow, isInTarget, mostWaiting } from './log-growth.mjs'
-import { emptyProject, folderIn } from './places.mjs'
-import { Original } from './project.mjs'
-import { tables, Writers } from './writers.mjs'
+import { folderIn } from './places.mjs'
 
 const run = promisify(execFile)
 
@@ -95,19 +91,9 @@ export async function fullDisks(folder, program) {
   const data = await Disk.mount(path.join(folder, 'data'), dataSize)
   const target = await Disk.mount(place.target, targetSize)
   try {
-    const original = new Original({
-      dataDir: path.join(data.folder, 'project'),
-      project: await emptyProject(folder),
-      port: await freePort(),
-      env: backupSettings(place.target, program, maxLoss),
-    })
-    await mkdir(original.options.dataDir)
-    await original.start()
-    await original.server.psql(tables)
-    await original.firstBackup()
-    const journal = new Journal()
-    const writers = new Writers(original.server.access, journal)
-    await writers.start()
+    const dataDir = path.join(data.folder, 'project')
+    const drill = await beginDrill({ folder, dataDir, place, program, maxLoss })
+    const { original, journal, writers } = drill
     await writers.recover()
     for (const [what, happens] of Object.entries(filled)) {
       const failed = journal.failed
@@ -118,11 +104,7 @@ export async function fullDisks(folder, program) {
       row(what, `${detail}; ${journal.failed - failed} writes failed; then ${safe}`)
     }
     await pause(full)
-    const archived = await original.server.psql('select archived_count from pg_stat_archiver')
-    await original.killAll()
-    const end = Date.now()
-    await writers.stop()
-    report(writers, journal, archived)
+    const end = await burn(drill)
     await compare({ folder, original, target: place.target, journal, maxLoss, end })
   } finally {
     for (const disk of [data, target]) await disk.unmount()
@@ -131,7 +113,7 @@ export async function fullDisks(folder, program) {
 
 /**
  * What is filled, and what it did.
- * @type {Record<string, (drill: { original: Original, writers: Writers, place: import('./places.mjs').Place, data: Disk, target: Disk }) => Promise<string>>}
+ * @type {Record<string, (drill: Pick<import('./drill.mjs').Drill, 'original' | 'writers'> & { place: import('./places.mjs').Place, data: Disk, target: Disk }) => Promise<string>>}
  */
 const filled = {
   'the target is full': async ({ original, writers, target }) => {

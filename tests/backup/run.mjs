@@ -11,23 +11,20 @@
  * `disks` fills the disks of the target and of the data instead, and `silent` has a target that no longer responds: the
  * server goes on, and the log does not take more room than it may. What was acknowledged is in a restore of the end.
  */
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { freePort } from '../../bench/lib/ports.mjs'
 import { heading, row } from '../../bench/lib/table.mjs'
-import { archives, backupFolder, backupSettings, pgbackrest } from '../support/backup.mjs'
+import { archives, backupFolder, pgbackrest } from '../support/backup.mjs'
 import { stopAll } from '../support/programs.mjs'
-import { compare, report } from './comparison.mjs'
+import { beginDrill, burn } from './drill.mjs'
+import { compare } from './comparison.mjs'
 import { fullDisks } from './full-disks.mjs'
 import { figures } from './figures.mjs'
-import { Journal } from './journal.mjs'
 import { kills } from './kills.mjs'
-import { emptyProject, folderIn, startStore } from './places.mjs'
-import { Original } from './project.mjs'
+import { folderIn, startStore } from './places.mjs'
 import { silentTarget } from './silent-target.mjs'
-import { tables, Writers } from './writers.mjs'
 
 const calm = 1000 * (Number(process.env.DRILL_SECONDS) || 8)
 const maxLoss = Number(process.env.DRILL_MAX_LOSS) || 20
@@ -80,20 +77,9 @@ process.exit()
  * @param {number} restores
  */
 async function drill(folder, place, restores) {
-  const original = new Original({
-    dataDir: path.join(folder, 'data'),
-    project: await emptyProject(folder),
-    port: await freePort(),
-    env: { ...backupSettings(place.target, program ?? '', maxLoss), ...place.settings },
-  })
-  await mkdir(original.options.dataDir)
-  await original.start()
-  await original.server.psql(tables)
-  const begin = await original.firstBackup()
-
-  const journal = new Journal()
-  const writers = new Writers(original.server.access, journal)
-  await writers.start()
+  const dataDir = path.join(folder, 'data')
+  const begun = await beginDrill({ folder, dataDir, place, program: program ?? '', maxLoss })
+  const { original, journal, writers, begin } = begun
   await pause(calm)
   for (const [what, killed] of Object.entries(kills)) {
     const from = Date.now()
@@ -111,13 +97,9 @@ async function drill(folder, place, restores) {
   await original.run('backup', 'create')
   await pause(2 * calm)
 
-  const archived = await original.server.psql('select archived_count from pg_stat_archiver')
-  await original.killAll()
-  const end = Date.now()
+  const end = await burn(begun)
   // Processes of Postgres may take a moment to notice.
-  await rm(original.options.dataDir, { recursive: true, force: true, maxRetries: 20 })
-  await writers.stop()
-  report(writers, journal, archived)
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 20 })
   await compare({
     folder,
     original,

@@ -1,17 +1,12 @@
 /** A target that takes connections and no longer responds, while more is written than may wait for it. */
-import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { freePort } from '../../bench/lib/ports.mjs'
 import { row } from '../../bench/lib/table.mjs'
-import { backupSettings } from '../support/backup.mjs'
-import { compare, report } from './comparison.mjs'
-import { Journal } from './journal.mjs'
+import { beginDrill, burn } from './drill.mjs'
+import { compare } from './comparison.mjs'
 import { grow, isInTarget, mostWaiting } from './log-growth.mjs'
-import { emptyProject, startStore } from './places.mjs'
-import { Original } from './project.mjs'
-import { tables, Writers } from './writers.mjs'
+import { startStore } from './places.mjs'
 
 /** How much of the log may wait, in MiB, and how much more than that does until it is dropped. */
 const mayWait = 128
@@ -27,23 +22,15 @@ const calm = 10_000
 export async function silentTarget(folder, program) {
   const maxLoss = 20
   const place = await startStore()
-  const original = new Original({
+  const drill = await beginDrill({
+    folder,
     dataDir: path.join(folder, 'data'),
-    project: await emptyProject(folder),
-    port: await freePort(),
-    env: {
-      ...backupSettings(place.target, program, maxLoss),
-      ...place.settings,
-      BASALT_BACKUP_MAX_WAITING_MB: String(mayWait),
-    },
+    place,
+    program,
+    maxLoss,
+    env: { BASALT_BACKUP_MAX_WAITING_MB: String(mayWait) },
   })
-  await mkdir(original.options.dataDir)
-  await original.start()
-  await original.server.psql(tables)
-  await original.firstBackup()
-  const journal = new Journal()
-  const writers = new Writers(original.server.access, journal)
-  await writers.start()
+  const { original, journal, writers } = drill
   await writers.recover()
 
   place.silence()
@@ -64,11 +51,7 @@ export async function silentTarget(folder, program) {
   row('in the target again', isSafe ? `after ${seconds} s` : `not after ${seconds} s`)
 
   await pause(calm)
-  const archived = await original.server.psql('select archived_count from pg_stat_archiver')
-  await original.killAll()
-  const end = Date.now()
-  await writers.stop()
-  report(writers, journal, archived)
+  const end = await burn(drill)
   await compare({ folder, original, target: place.target, journal, maxLoss, end })
   await place.stop()
 }
