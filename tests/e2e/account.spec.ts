@@ -25,8 +25,9 @@ for (const viewport of SCREENS) {
 
       await page.getByLabel('Password', { exact: true }).fill(password)
       await page.getByRole('button', { name: 'Log in' }).click()
-      await expect(page).toHaveURL(`${server.access.url}/`)
+      // The toast first, which goes away after some seconds.
       await expect(page.getByText('Successfully logged in!')).toBeVisible()
+      await expect(page).toHaveURL(`${server.access.url}/`)
 
       await page.goto(`${server.access.url}/auth`)
       await expect(page.getByText('Ada Terrace')).toBeVisible()

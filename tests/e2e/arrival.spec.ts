@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 
 import { expect, test } from './fixtures.ts'
-import { open, settle } from './support.ts'
+import { layoutEnd, open, settle } from './support.ts'
 
 const PHONE = { width: 360, height: 740 }
 
@@ -25,10 +25,10 @@ for (const viewport of [PHONE, { width: 1280, height: 800 }])
     test('back from an article leads to where the visitor was', async ({ page, server }) => {
       await settle(page)
       await open(page, server.access.url)
+      await expect(page.locator('#faq button').first()).toBeAttached()
+      await layoutEnd(page)
       const link = page.locator('#blog').getByRole('link').first()
       await link.scrollIntoViewIfNeeded()
-      await expect(page.locator('#faq button').first()).toBeAttached()
-      await page.waitForLoadState('networkidle')
       const before = await scrolled(page)
       expect(before).toBeGreaterThan(1000)
       await link.click()
@@ -48,8 +48,8 @@ for (const viewport of [PHONE, { width: 1280, height: 800 }])
     }) => {
       await settle(page)
       await open(page, server.access.url)
+      await layoutEnd(page)
       await page.locator('#faq').scrollIntoViewIfNeeded()
-      await page.waitForLoadState('networkidle')
       const before = await scrolled(page)
       await page.reload()
       await expect.poll(() => scrolled(page)).toBe(before)

@@ -10,6 +10,8 @@ export default defineConfig({
   timeout: 60_000,
   expect: { timeout: 15_000 },
   forbidOnly: process.env.CI !== undefined,
+  // A browser on a busy machine is now and then slower than what a test allows for. The report names what needed it.
+  retries: process.env.CI === undefined ? 0 : 1,
   reporter: 'list',
   use: {
     ...devices['Desktop Chrome'],

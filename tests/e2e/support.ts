@@ -25,6 +25,14 @@ export async function open(page: Page, url: string) {
   await expect(page.getByRole('contentinfo')).toBeAttached()
 }
 
+/**
+ * Waits until all parts of the page are laid out. Before that, what is below the screen grows, and what is looked for or
+ * clicked moves.
+ */
+export async function layoutEnd(page: Page) {
+  await expect(page.locator('[data-layout]')).toHaveCount(0)
+}
+
 /** The properties of an entry of a page's performance timeline that tests use. */
 interface TimelineEntry {
   /** The score of a layout shift. */

@@ -13,6 +13,8 @@ export default defineConfig({
     passWithNoTests: !served,
     setupFiles: ['../support/stop-programs.ts'],
     testTimeout: 60_000,
+    // The report names what needed it.
+    retry: process.env.CI === undefined ? 0 : 1,
     maxWorkers: 3,
     // Starting a server on an empty data folder, on a busy machine.
     hookTimeout: 180_000,
