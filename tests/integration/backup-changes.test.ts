@@ -1,6 +1,6 @@
 /** Backups of a project whose passphrase, machine, Postgres or kind of database is not what it was. */
 import { existsSync } from 'node:fs'
-import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
@@ -15,6 +15,7 @@ import {
 } from '../support/backup.mjs'
 import { service } from '../support/notes.ts'
 import { Postgres } from '../support/postgres.mjs'
+import { Publisher, withVersion } from '../support/release.mjs'
 import { Server } from '../support/server.mjs'
 
 const program = inject('own') === null ? null : pgbackrest()
@@ -123,6 +124,37 @@ describe.skipIf(program === null)('a project with backups', { timeout: 120_000 }
     expect(await archives(project.server)).toBe(true)
     expect(await opens('another passphrase')).toBe(true)
     await project.setPassphrase('another passphrase')
+  })
+
+  test('has a restore point from before an update of the program', async () => {
+    const { binary } = project.server.instance
+    const updated = path.join(project.folder, 'bin/basalt')
+    await mkdir(path.dirname(updated))
+    await copyFile(binary, updated)
+    const said = await basalt(project.server.instance, ['--version'])
+    const own = said.output.trim().replace('basalt ', '')
+    const publisher = new Publisher()
+    const releases = path.join(project.folder, 'releases')
+    await publisher.release(releases, '0.2.0', withVersion(await readFile(binary), own, '0.2.0'))
+    const words = ['update', '--from', releases, '--key', publisher.key]
+    const instance = { ...project.server.instance, binary: updated }
+    const { output, status } = await basalt(instance, words, project.server.environment)
+    expect(output).toContain('The restore point "before 0.2.0" keeps the data as it is now')
+    expect(status).toBe(0)
+    const sql = 'select name from basalt_platform.restore_points'
+    expect(await project.server.psql(sql)).toBe('before 0.2.0')
+
+    const [, moment = ''] = /restore --to "([^"]+)"/.exec(output) ?? []
+    const before = await bodies(project.server)
+    await note(project.server, 'of the new program')
+    expect(await archives(project.server)).toBe(true)
+    const restored = await project.restore('before the update', ['--to', moment])
+    expect(restored.status).toBe(0)
+    const copy = await Server.start({ project: project.folder, dataDir: restored.dataDir })
+    const found = await bodies(copy)
+    await copy.stop()
+    expect(found).toEqual(before)
+    await project.server.psql("delete from public.notes where body = 'of the new program'")
   })
 
   test('is taken over by a copy, which is adopted and makes the backups then', async () => {

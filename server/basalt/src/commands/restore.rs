@@ -70,7 +70,7 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
     }
     if arguments.in_place {
         let repository = command::open(&settings).await?;
-        return in_place(&settings, &repository, moment).await;
+        return in_place(&settings, &repository, moment, || Ok(())).await;
     }
     beside(settings, &arguments, moment).await
 }
@@ -178,11 +178,13 @@ fn serve(settings: &Settings) -> Result<(), Error> {
     Err(Error::io(format!("run {}", program.display()))(command.exec()))
 }
 
-/// Restores the database of the project in place; the one that it replaces is kept.
+/// Restores the database of the project in place; the one that it replaces is kept. Calls `before_exchange` when all is
+/// restored and nothing is replaced yet.
 pub(super) async fn in_place(
     settings: &Settings,
     repository: &Repository,
     moment: Option<Moment>,
+    before_exchange: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
     check_embedded(settings)?;
     let folder = repository.scratch();
@@ -193,6 +195,7 @@ pub(super) async fn in_place(
         restored.cluster.stop().await;
         report(&restored, moment, &missing?);
         backup::want_backup(&settings.data_dir)?;
+        before_exchange()?;
         Ok(embedded::exchange(&settings.data_dir, &folder)?)
     };
     let replaced: Result<PathBuf, Error> = replaced.await;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::backend::Backend;
 use crate::console;
 use crate::error::Error;
 use crate::program;
@@ -104,7 +105,7 @@ async fn install(
         places.discard();
         return Err(Error::Advice(format!("{error}. Nothing was changed")));
     }
-    tell_restore_point(settings);
+    make_restore_point(settings, &release.version).await;
     places.replace()?;
     console::print(format_args!(
         "{} is Basalt {}. The program before it is kept: `basalt update --back` goes back.",
@@ -114,13 +115,32 @@ async fn install(
     Ok(())
 }
 
-/// Says how to bring the data back as it is now, if there are backups: they go back to any moment.
-fn tell_restore_point(settings: &Settings) {
-    if settings.backup.target.is_some() && !backup::is_copy(&settings.data_dir) {
-        let now = backup::Moment::now();
-        console::print(format_args!(
-            "The backups keep the data as it is now: `basalt restore --to \"{now}\" --data-dir NEW` brings it back."
-        ));
+/// Makes a restore point and says how to go back to it, if there are backups: they go back to any moment. Without one,
+/// the update goes on: it can be that the program is replaced because the database does not start with this one.
+async fn make_restore_point(settings: &Settings, version: &Version) {
+    let has_backups = settings.backup.target.is_some() && !backup::is_copy(&settings.data_dir);
+    if !has_backups || settings.database.url.is_some() {
+        return;
+    }
+    let name = format!("before {version}");
+    let made = Backend::attached(settings, async |backend| {
+        backend
+            .with_admin(async |database| {
+                platform::create_restore_point(database, &name).await.map_err(Error::Advice)
+            })
+            .await
+    });
+    match made.await {
+        Ok(point) => {
+            let moment = backup::Moment::of_microseconds(point.microseconds);
+            let moment = moment.unwrap_or_else(|_| backup::Moment::now());
+            console::print(format_args!(
+                "The restore point \"{}\" keeps the data as it is now: `basalt restore --to \"{moment}\" --data-dir NEW` \
+                 brings it back.",
+                point.name
+            ));
+        }
+        Err(error) => console::note(format_args!("There is no restore point: {error}")),
     }
 }
 

@@ -14,10 +14,7 @@ use crate::Error;
 use crate::access::{Operator, Scope};
 use crate::backups::Backups;
 use crate::project::REGION;
-use crate::store::restore_points::{self, RestorePoint};
-
-/// The longest name of a restore point, in characters.
-const LONGEST_NAME: usize = 20;
+use crate::store::restore_points::{self, LONGEST_NAME, RestorePoint};
 
 pub(super) struct BackupsApi(pub(super) Arc<Context>);
 

@@ -4,14 +4,18 @@ use postgres::{Database, Transaction, text};
 
 use crate::Error;
 
+/// The longest name of a restore point, in characters.
+pub(crate) const LONGEST_NAME: usize = 20;
+
 /// A moment with a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RestorePoint {
-    pub(crate) name: String,
+pub struct RestorePoint {
+    /// What it is called.
+    pub name: String,
     /// When it was made, as JSON has it.
     pub(crate) created_at: String,
     /// The same in microseconds since 1970.
-    pub(crate) microseconds: i64,
+    pub microseconds: i64,
 }
 
 const COLUMNS: &str = "name, to_char(created_at at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), \

@@ -69,20 +69,28 @@ pub(super) fn is_wished(settings: &Settings) -> bool {
     settings.data_dir.join(FILE).exists()
 }
 
-/// Restores what is wished for, if anything is. A restore that fails is logged, and not tried again.
+/// Restores what is wished for, if anything is. A restore that fails is logged, and not tried again; one that ends with
+/// the machine is begun anew.
 pub(super) async fn fulfil(settings: &Settings) -> Result<(), Error> {
     let file = settings.data_dir.join(FILE);
     let Ok(text) = std::fs::read(&file) else { return Ok(()) };
+    let forget = || match std::fs::remove_file(&file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("remove the request for a restore")(error))
+        }
+        _ => Ok(()),
+    };
     let restored = async {
         let wish: Wish = serde_json::from_slice(&text).map_err(|error| Error::Advice(error.to_string()))?;
         let moment = Moment::of_microseconds(wish.microseconds)?;
         let repository = Repository::open(&settings.backup, &settings.data_dir).await?;
         let off = || Error::Advice("backups have been switched off".to_owned());
-        restore::in_place(settings, &repository.ok_or_else(off)?, Some(moment)).await
+        // A second restore would keep the first one in place of the database that was replaced.
+        restore::in_place(settings, &repository.ok_or_else(off)?, Some(moment), forget).await
     };
     if let Err(error) = restored.await {
         tracing::error!(%error, "the project could not be restored; the server goes on with what it has");
         console::note(format_args!("The project could not be restored: {error}"));
     }
-    std::fs::remove_file(&file).map_err(Error::io("remove the request for a restore"))
+    forget()
 }
