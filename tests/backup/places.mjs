@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
+import { Transform } from 'node:stream'
 import tls from 'node:tls'
 
 import { freePort } from '../../bench/lib/ports.mjs'
@@ -42,9 +43,19 @@ export function folderIn(parent) {
 }
 
 /**
- * Starts moto, and a listener with TLS in front of it, which can also fall silent: it takes connections and no longer
- * responds, until it is back.
- * @returns {Promise<Place & { silence: () => void }>}
+ * An S3 store.
+ * @typedef {Place & {
+ *   silence: () => void,
+ *   setSlow: (isSlow: boolean) => void,
+ * }} Store `silence` has it take connections and no longer respond, until it is back
+ */
+
+/** How long each piece takes on its way to or from a slow store, in milliseconds, and for each byte of it. */
+const slowness = { piece: 100, byte: 1 / 256 }
+
+/**
+ * Starts moto, and a listener with TLS in front of it.
+ * @returns {Promise<Store>}
  */
 export async function startStore() {
   const port = await freePort()
@@ -59,6 +70,14 @@ export async function startStore() {
   /** @type {Set<net.Socket>} */
   const sockets = new Set()
   let isSilent = false
+  let isSlow = false
+  const way = () =>
+    new Transform({
+      transform(chunk, _encoding, done) {
+        if (!isSlow) done(null, chunk)
+        else setTimeout(done, slowness.piece + chunk.length * slowness.byte, null, chunk)
+      },
+    })
   const entrance = await freePort()
   const listener = tls.createServer(await certificate(), (client) => {
     if (isSilent) {
@@ -76,7 +95,7 @@ export async function startStore() {
         for (const other of ends) other.destroy()
       })
     }
-    client.pipe(behind).pipe(client)
+    client.pipe(way()).pipe(behind).pipe(way()).pipe(client)
   })
   const back = async () => {
     isSilent = false
@@ -97,6 +116,7 @@ export async function startStore() {
       isSilent = true
       for (const socket of sockets) socket.pause()
     },
+    setSlow: (value) => (isSlow = value),
     stop: async () => {
       await leave()
       await store.stop()

@@ -1,5 +1,5 @@
 /**
- * The drill of backups: node tests/backup/run.mjs [folder|s3|disks|silent|figures …]
+ * The drill of backups: node tests/backup/run.mjs [folder|s3|disks|silent|slow|figures …]
  *
  * Rows, objects and users are written while the server, its Postgres, pgBackRest and the target are killed. Then the
  * machine burns: everything is killed in the midst of writing, and the data folder is removed. The project is restored
@@ -8,8 +8,9 @@
  * DRILL_MAX_LOSS the setting basalt.backup.max_loss (20 by default), DRILL_RESTORES the number of random moments (10
  * for a folder, 3 for S3). With DRILL_KEEP, the folder stays.
  *
- * `disks` fills the disks of the target and of the data instead, and `silent` has a target that no longer responds: the
- * server goes on, and the log does not take more room than it may. What was acknowledged is in a restore of the end.
+ * `disks` fills the disks of the target and of the data instead, `silent` has a target that no longer responds, and `slow`
+ * one that takes far less than what is written: the server goes on, and the log does not take more room than it may.
+ * What was acknowledged is in a restore of the end.
  */
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -18,13 +19,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { heading, row } from '../../bench/lib/table.mjs'
 import { archives, backupFolder, pgbackrest } from '../support/backup.mjs'
 import { stopAll } from '../support/programs.mjs'
+import { badTarget, silent, slow } from './bad-target.mjs'
 import { beginDrill, burn } from './drill.mjs'
 import { compare } from './comparison.mjs'
 import { fullDisks } from './full-disks.mjs'
 import { figures } from './figures.mjs'
 import { kills } from './kills.mjs'
 import { folderIn, startStore } from './places.mjs'
-import { silentTarget } from './silent-target.mjs'
 
 const calm = 1000 * (Number(process.env.DRILL_SECONDS) || 8)
 const maxLoss = Number(process.env.DRILL_MAX_LOSS) || 20
@@ -35,7 +36,8 @@ const parts = {
   folder: (/** @type {string} */ folder) => drill(folder, folderIn(folder), 10),
   s3: async (/** @type {string} */ folder) => drill(folder, await startStore(), 3),
   disks: (/** @type {string} */ folder) => fullDisks(folder, program ?? ''),
-  silent: (/** @type {string} */ folder) => silentTarget(folder, program ?? ''),
+  silent: (/** @type {string} */ folder) => badTarget(folder, program ?? '', silent),
+  slow: (/** @type {string} */ folder) => badTarget(folder, program ?? '', slow),
   figures: (/** @type {string} */ folder) => figures(folder, program),
 }
 

@@ -1,8 +1,9 @@
-/** A target that takes connections and no longer responds, while more is written than may wait for it. */
+/** A target that no longer responds, or is slow, while more is written than may wait for it. */
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { row } from '../../bench/lib/table.mjs'
+import { metric } from '../support/backup.mjs'
 import { beginDrill, burn } from './drill.mjs'
 import { compare } from './comparison.mjs'
 import { grow, isInTarget, mostWaiting } from './log-growth.mjs'
@@ -16,16 +17,45 @@ const more = 192
 const calm = 10_000
 
 /**
+ * What is wrong with the target.
+ * @typedef {object} Flaw
+ * @property {(store: import('./places.mjs').Store) => void} begin
+ * @property {(store: import('./places.mjs').Store) => Promise<void>} end
+ */
+
+/**
+ * The target takes connections and no longer responds.
+ * @type {Flaw}
+ */
+export const silent = {
+  begin: (store) => store.silence(),
+  end: async (store) => {
+    await store.leave()
+    await store.back()
+  },
+}
+
+/**
+ * The target takes far less than what is written.
+ * @type {Flaw}
+ */
+export const slow = {
+  begin: (store) => store.setSlow(true),
+  end: async (store) => store.setSlow(false),
+}
+
+/**
  * @param {string} folder
  * @param {string} program the path of pgBackRest
+ * @param {Flaw} flaw
  */
-export async function silentTarget(folder, program) {
+export async function badTarget(folder, program, flaw) {
   const maxLoss = 20
-  const place = await startStore()
+  const store = await startStore()
   const drill = await beginDrill({
     folder,
     dataDir: path.join(folder, 'data'),
-    place,
+    place: store,
     program,
     maxLoss,
     env: { BASALT_BACKUP_MAX_WAITING_MB: String(mayWait) },
@@ -33,18 +63,20 @@ export async function silentTarget(folder, program) {
   const { original, journal, writers } = drill
   await writers.recover()
 
-  place.silence()
+  flaw.begin(store)
   const waiting = mostWaiting(original.server)
   await grow(original.server, 4 * mayWait)
   await writers.recover()
   const most = await waiting.end()
   if (most > mayWait + more) process.exitCode = 1
   row('most of the log that waited', `${most} MiB, of ${mayWait}`)
+  const isSaid = (await metric(original.server, 'late')) === 1
+  if (!isSaid) process.exitCode = 1
+  row('the server says that backups are late', isSaid ? 'yes' : 'no')
   row('writes that failed meanwhile', String(journal.failed))
   if (journal.failed > 0) process.exitCode = 1
   const begin = Date.now()
-  await place.leave()
-  await place.back()
+  await flaw.end(store)
   const isSafe = await isInTarget(original.server)
   if (!isSafe) process.exitCode = 1
   const seconds = ((Date.now() - begin) / 1000).toFixed(0)
@@ -52,6 +84,6 @@ export async function silentTarget(folder, program) {
 
   await pause(calm)
   const end = await burn(drill)
-  await compare({ folder, original, target: place.target, journal, maxLoss, end })
-  await place.stop()
+  await compare({ folder, original, target: store.target, journal, maxLoss, end })
+  await store.stop()
 }
