@@ -24,6 +24,7 @@ mod oauth;
 mod parts;
 mod postgres_settings;
 mod project;
+mod redaction;
 mod restore_point_commands;
 mod runtime;
 mod seal;

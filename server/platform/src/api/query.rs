@@ -13,9 +13,7 @@ use super::payload::Created;
 use crate::Error;
 use crate::access::Scope;
 use crate::console::Query;
-
-/// The longest part of a query that the audit log keeps, in characters.
-const AUDITED: usize = 2_000;
+use crate::redaction;
 
 pub(super) struct QueryApi(pub(super) Arc<Context>);
 
@@ -53,8 +51,8 @@ impl QueryApi {
         let scope = if is_read_only { Scope::DatabaseRead } else { Scope::DatabaseWrite };
         let operator = self.0.enter(request, &project, scope)?;
         if !is_read_only {
-            let excerpt: String = body.sql()?.chars().take(AUDITED).collect();
-            self.0.audit(&operator, "database.query", json!({ "query": excerpt })).await?;
+            let detail = json!({ "query": redaction::excerpt(body.sql()?) });
+            self.0.audit(&operator, "database.query", detail).await?;
         }
         Ok(Created::of(self.rows(&body, is_read_only).await?))
     }
