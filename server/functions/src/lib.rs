@@ -10,6 +10,7 @@
 
 mod deno;
 mod deployments;
+mod doubles;
 mod error;
 mod metrics;
 mod registration;
@@ -38,6 +39,7 @@ use tokens::Verifier;
 
 pub use deno::NoDeno;
 pub use deployments::Booted;
+pub use doubles::Double;
 pub use schedule::TakeCall;
 pub use session::{Overrides, Session};
 pub use settings::{

@@ -3,6 +3,7 @@
 //! Source: the Supabase CLI, `internal/status`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
@@ -11,6 +12,12 @@ use crate::console;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::settings::Settings;
+
+/// The path of the admin port with the functions of which the project's folder and a deployment have one each.
+pub(super) const DOUBLES: &str = "/functions/doubles";
+
+/// How long the server may take to respond.
+const RESPONSE_LIMIT: Duration = Duration::from_secs(3);
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
@@ -66,6 +73,11 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
         console::note("A server of this project is running.\n");
     }
     console::print(render(&items, arguments.output)?.trim_end());
+    if arguments.output == Format::Pretty {
+        for double in doubles(&instance).await {
+            console::print(described(&double));
+        }
+    }
     if let Some(project_ref) = instance.project_ref.as_ref().filter(|_| arguments.output == Format::Pretty) {
         console::note(format_args!(
             "\nTo manage this server with the Supabase CLI:\n  \
@@ -75,6 +87,25 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
         ));
     }
     Ok(())
+}
+
+/// Returns the functions of which the folder and a deployment have one each; none if the server does not say.
+async fn doubles(instance: &Instance) -> Vec<functions::Double> {
+    match instance.ask_admin(DOUBLES, RESPONSE_LIMIT).await {
+        Ok(response) => response.json().await.unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn described(functions::Double { name, deployed_version }: &functions::Double) -> String {
+    match deployed_version {
+        Some(version) => format!(
+            "\nFunction {name}: version {version}, which was deployed, serves, and not that of the folder."
+        ),
+        None => format!(
+            "\nFunction {name}: that of the folder serves, which is worked in, and not the one that was deployed."
+        ),
+    }
 }
 
 /// Returns the profile of the Supabase CLI for this server, in YAML.

@@ -6,13 +6,15 @@ use ::platform::Access;
 use gateway::Gateway;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{StatusCode, Uri};
-use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
+use poem::web::Json;
+use poem::{Endpoint, EndpointExt, IntoResponse as _, Request, Response, Route, endpoint};
 use site::{Server, Site};
 
 use super::prefix_router::PrefixRouter;
 use super::services::{Parts, RunningServices};
 use super::{edge, hand_over};
 use crate::accept;
+use crate::commands::status;
 use crate::error::Error;
 use crate::settings::Settings;
 
@@ -162,7 +164,7 @@ pub(super) fn admin(settings: &Settings, parts: &Parts<'_>) -> Result<Route, Err
     }
     if let Some(functions) = functions {
         let sessions = hand_over::sessions(functions.clone(), keys, running.draining.clone());
-        route = route.at(hand_over::SESSIONS, sessions);
+        route = route.at(hand_over::SESSIONS, sessions).at(status::DOUBLES, doubles(functions.clone()));
     }
     if let Some(platform) = parts.platform.filter(|_| settings.platform.access == Access::Admin) {
         let gateway = running.gateway.with_settings(settings.gateway.clone());
@@ -175,6 +177,11 @@ pub(super) fn admin(settings: &Settings, parts: &Parts<'_>) -> Result<Route, Err
         Some(outbox) => route.at(edge::OUTBOX, outbox),
         None => route,
     })
+}
+
+/// Returns the endpoint that lists the functions of which the folder and a deployment have one each.
+fn doubles(functions: functions::Functions) -> impl Endpoint<Output = Response> + use<> {
+    endpoint::make_sync(move |_request| Json(functions.doubles()).into_response())
 }
 
 /// Rewrites the path of a request for metadata of this server's issuer, and that of any other request to `/`.
