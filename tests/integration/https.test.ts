@@ -1,74 +1,21 @@
 /** HTTPS without a proxy: certificates of an ACME server, and those of files. */
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import http from 'node:http'
+import type http from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import tls from 'node:tls'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { freePort } from '../../bench/lib/ports.mjs'
 import { host, lookup } from '../support/hosts.ts'
+import { freePorts, get, patience, serial, serve, type Ports } from '../support/https.ts'
 import { Load } from '../support/load.ts'
 import { Pebble, selfSigned } from '../support/pebble.ts'
 import { Postgres, temporaryFolder } from '../support/postgres.mjs'
-import { Server } from '../support/server.mjs'
-
-/** How long something that the server does by itself may take: a minute or more after an order that failed. */
-const patience = { timeout: 100_000, interval: 100 }
-/** The ports of HTTPS and of its redirects. */
-interface Ports {
-  https: number
-  http: number
-}
-
-const freePorts = async (): Promise<Ports> => ({ https: await freePort(), http: await freePort() })
-
-/** Starts a server with HTTPS. */
-const serve = (
-  ports: Ports,
-  env: Record<string, string>,
-  more: { dataDir?: string; entering?: string[] } = {},
-) =>
-  Server.start({
-    ...more,
-    keepsLog: true,
-    env: {
-      BASALT_TLS_HOST: '127.0.0.1',
-      BASALT_TLS_PORT: String(ports.https),
-      BASALT_TLS_HTTP_PORT: String(ports.http),
-      ...env,
-    },
-  })
-
-/** Asks for `url` on a connection of its own. */
-async function get(url: string, options: https.RequestOptions = {}) {
-  const request = (url.startsWith('https') ? https : http).get(url, { agent: false, ...options })
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-  response.resume()
-  return response
-}
-
-/** Returns the serial number of the certificate at `port`, whoever has signed it; `null` without one. */
-async function serial(port: number, servername = 'localhost') {
-  const socket = tls.connect({
-    port,
-    host: '127.0.0.1',
-    servername,
-    rejectUnauthorized: false,
-  })
-  try {
-    await once(socket, 'secureConnect')
-    return socket.getPeerCertificate().serialNumber
-  } catch {
-    return null
-  } finally {
-    socket.destroy()
-  }
-}
+import type { Server } from '../support/server.mjs'
 
 describe.skipIf(inject('own') === null)('HTTPS', { timeout: 240_000 }, () => {
   let folder: string
