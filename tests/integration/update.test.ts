@@ -1,18 +1,7 @@
 /** `basalt update`: a signed release takes the place of the program and of the running server, and goes back. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  appendFile,
-  chmod,
-  copyFile,
-  mkdir,
-  mkdtemp,
-  readFile,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, chmod, copyFile, mkdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -20,14 +9,12 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import { freePort } from '../../bench/lib/ports.mjs'
+import { built, Installation } from '../support/installation.ts'
 import { Load } from '../support/load.ts'
 import { end, forget, track } from '../support/programs.mjs'
 import { Publisher, withVersion } from '../support/release.mjs'
 
 const run = promisify(execFile)
-const built = path.resolve(
-  process.env.BASALT_BINARY ?? path.join(import.meta.dirname, '../../target/debug/basalt'),
-)
 /** A version that its program says, and which then does not serve where the folder of a project is named. */
 const broken = (good: string) => `#!/bin/sh
 case "$*" in
@@ -39,33 +26,18 @@ esac
 
 describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () => {
   const publisher = new Publisher()
-  let folder: string
+  let installation: Installation
   let program: string
+  let env: NodeJS.ProcessEnv
   let project: string
   let releases: string
   let url: string
   let own: string
   let server: ReturnType<typeof spawn>
 
-  const env = () => ({
-    ...process.env,
-    BASALT_ADMIN_PORT: '0',
-    BASALT_INBOX_PORT: '0',
-    BASALT_LOG_FORMAT: 'text',
-  })
-  const update = async (...words: string[]) => {
-    const flags = ['--project', project, ...words]
-    const named = words.includes('--key') || words.includes('--back')
-    const key = named ? [] : ['--key', publisher.key]
-    const { stdout } = await run(program, ['update', ...flags, ...key], { env: env() })
-    return stdout
-  }
-  const refusal = (...words: string[]) =>
-    update(...words).then(
-      (output) => `no error: ${output}`,
-      (error: unknown) => (error as { stderr: string }).stderr,
-    )
-  const version = async () => (await run(program, ['--version'])).stdout.trim()
+  const update = (...words: string[]) => installation.update(...words)
+  const refusal = (...words: string[]) => installation.refusal(...words)
+  const version = () => installation.version()
   const served = async () => {
     const announced = await readFile(path.join(project, '.basalt/server.json'), 'utf8')
     return JSON.parse(announced) as { pid: number; version: string; api_url: string }
@@ -73,17 +45,12 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
   const release = (name: string) => path.join(releases, name)
 
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'basalt-update-'))
-    program = path.join(folder, 'bin/basalt')
-    project = path.join(folder, 'project')
-    releases = path.join(folder, 'releases')
-    await mkdir(path.dirname(program))
-    await mkdir(project)
     // Ports that the project fixes are the new program's, too.
     const [api, database] = [await freePort(), await freePort()]
     const config = `[api]\nport = ${String(api)}\n[db]\nport = ${String(database)}\n`
-    await writeFile(path.join(project, 'config.toml'), config)
-    await copyFile(built, program)
+    installation = await Installation.create(publisher.key, config)
+    ;({ program, project, env } = installation)
+    releases = path.join(installation.folder, 'releases')
     own = (await version()).replace('basalt ', '')
     const bytes = await readFile(built)
     await publisher.release(release('next'), '0.2.0', withVersion(bytes, own, '0.2.0'))
@@ -91,7 +58,7 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
     const dead = '#!/bin/sh\n[ "$*" = --version ] && echo basalt 0.4.0\n'
     await publisher.release(release('dead'), '0.4.0', dead)
     const words = ['serve', '--project', project, '--only', 'rest']
-    server = spawn(program, words, { env: env(), stdio: 'ignore' })
+    server = spawn(program, words, { env, stdio: 'ignore' })
     track(server, () => end(server, 'SIGTERM', 30_000))
     await vi.waitFor(served, { timeout: 60_000, interval: 100 })
     url = (await served()).api_url
@@ -100,12 +67,12 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
   afterAll(async () => {
     await run(program, ['stop', '--project', project]).catch(() => undefined)
     forget(server)
-    await rm(folder, { recursive: true, force: true })
+    await installation.remove()
   })
 
   test('without a key nothing is installed', async () => {
     const flags = ['update', '--project', project, '--from', release('next')]
-    const refused = run(program, flags, { env: env() })
+    const refused = run(program, flags, { env })
     await expect(refused).rejects.toThrow('publisher')
   })
 
@@ -142,7 +109,7 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
     }
     for (const moment of [() => pause(150), () => pause(600), isReplaced]) {
       const flags = ['--project', project, '--from', release('next'), '--key', publisher.key]
-      const child = spawn(program, ['update', ...flags], { env: env(), stdio: 'ignore' })
+      const child = spawn(program, ['update', ...flags], { env, stdio: 'ignore' })
       const ended = once(child, 'exit')
       await vi.waitFor(moment, { timeout: 60_000, interval: 5 })
       child.kill('SIGKILL')
@@ -181,7 +148,7 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
   })
 
   test('a program of npm is left to npm', async () => {
-    const packaged = path.join(folder, 'node_modules/basalt')
+    const packaged = path.join(installation.folder, 'node_modules/basalt')
     await mkdir(path.dirname(packaged))
     await copyFile(built, packaged)
     await chmod(packaged, 0o755)
