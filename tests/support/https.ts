@@ -7,7 +7,7 @@ import tls from 'node:tls'
 import { freePort } from '../../bench/lib/ports.mjs'
 import { Server } from './server.mjs'
 
-/** How long something that the server does by itself may take: a minute or more after an order that failed. */
+/** How long something that the server does by itself may take, such as another order after one that failed. */
 export const patience = { timeout: 100_000, interval: 100 }
 
 /** The ports of HTTPS and of its redirects. */

@@ -69,9 +69,14 @@ pub(crate) async fn order(
         },
     };
     answer_challenges(&mut order, storage, certificates, &preferred).await?;
-    let status = order.poll_ready(&RetryPolicy::default()).await?;
-    if status != OrderStatus::Ready {
-        return Err(Failure::Other(reason(&mut order).await));
+    match order.poll_ready(&RetryPolicy::default()).await {
+        Ok(OrderStatus::Ready) => {}
+        Ok(_) => return Err(Failure::Other(reason(&mut order).await)),
+        // Of an order that the ACME server says more about, it is an error.
+        Err(instant_acme::Error::Api(_)) if order.state().status == OrderStatus::Invalid => {
+            return Err(Failure::Other(reason(&mut order).await));
+        }
+        Err(error) => return Err(error.into()),
     }
     let key = order.finalize().await?;
     let chain = order.poll_certificate(&RetryPolicy::default()).await?;
