@@ -94,10 +94,17 @@ impl Release {
     /// Returns the archive for this machine.
     pub(super) fn archive(&self) -> Result<&Archive, Error> {
         let target = target();
-        self.archives
-            .iter()
-            .find(|archive| archive.target == target)
-            .ok_or_else(|| Error::Advice(format!("release {} has no archive for {target}", self.version)))
+        let archive = self.archives.iter().find(|archive| archive.target == target);
+        let archive = archive
+            .ok_or_else(|| Error::Advice(format!("release {} has no archive for {target}", self.version)))?;
+        // Of a signed file; it is checked nevertheless, since it becomes part of a path.
+        match archive.file.contains('/') || archive.file.starts_with('.') {
+            true => {
+                let file = &archive.file;
+                Err(Error::Advice(format!("the release was refused: {file:?} is no name of a file")))
+            }
+            false => Ok(archive),
+        }
     }
 }
 
@@ -107,13 +114,6 @@ pub(super) async fn download(
     release: &Release,
     archive: &Archive,
 ) -> Result<Vec<u8>, Error> {
-    // Of a signed file; it is checked nevertheless, since it becomes part of a path.
-    if archive.file.contains('/') || archive.file.starts_with('.') {
-        return Err(Error::Advice(format!(
-            "the release was refused: {:?} is no name of a file",
-            archive.file
-        )));
-    }
     let bytes = source.read(Some(&release.version), &archive.file, ARCHIVE_LIMIT).await?;
     let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     match digest.eq_ignore_ascii_case(&archive.sha256) {

@@ -1,5 +1,6 @@
 //! Where releases are, and how their files are read: with limits of time and size.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ pub(super) enum Source {
 impl Source {
     /// Returns the place that is named, else that of the publisher.
     ///
-    /// Errors: if neither is known.
+    /// Errors: if neither is known, or files of it cannot be read.
     pub(super) fn find(named: Option<&str>) -> Result<Self, Error> {
         let place = named.or(OF_PUBLISHER).filter(|place| !place.is_empty()).ok_or_else(|| {
             Error::Advice(
@@ -39,7 +40,13 @@ impl Source {
         if place.starts_with("https://") || place.starts_with("http://") {
             return Ok(Self::Page(place.to_owned()));
         }
-        Ok(Self::Folder(PathBuf::from(place.strip_prefix("file://").unwrap_or(place))))
+        let path = place.strip_prefix("file://").unwrap_or(place);
+        match path.split_once("://") {
+            Some((scheme, _)) => Err(Error::Advice(format!(
+                "--from: releases are not read over {scheme}, only over https, http and from folders"
+            ))),
+            None => Ok(Self::Folder(PathBuf::from(path))),
+        }
     }
 
     /// Reads `file` of the release `of`, else of the newest one, which has at most `limit` bytes.
@@ -59,7 +66,19 @@ impl Source {
         };
         let read = tokio::time::timeout(FILE_LIMIT, read).await;
         let read = read.unwrap_or_else(|_| Err(format!("it takes longer than {} s", FILE_LIMIT.as_secs())));
-        read.map_err(|reason| Error::Advice(format!("{file} of the release cannot be read: {reason}")))
+        read.map_err(|reason| {
+            Error::Advice(format!("{file} of the release at {self} cannot be read: {reason}"))
+        })
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Of a private page, it can have a password.
+            Self::Page(url) => f.write_str(url.split_once('@').map_or(url, |(_, place)| place)),
+            Self::Folder(folder) => write!(f, "{}", folder.display()),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Versions of releases: `1.2.3`, or `1.2.3-rc.1` before it.
+//! Versions of releases: `1.2.3`, or `1.2.3-rc.1` before it. They may be written as tags, `v1.2.3`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -17,9 +17,10 @@ impl FromStr for Version {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || format!("expected a version such as 1.2.3, found {text:?}");
-        let (numbers, before) = match text.split_once('-') {
+        let written = text.strip_prefix('v').unwrap_or(text);
+        let (numbers, before) = match written.split_once('-') {
             Some((numbers, before)) => (numbers, Some(before)),
-            None => (text, None),
+            None => (written, None),
         };
         // It becomes part of a URL and of a path.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
@@ -74,7 +75,8 @@ mod tests {
         let versions = ordered.map(|text| text.parse::<Version>().unwrap());
         assert!(versions.is_sorted());
         assert_eq!(versions[2].to_string(), "0.2.0-rc.10");
-        for wrong in ["1", "1.2", "1.2.3.4", "1.2.x", "1.2.3-", "1.2.3-../x", "", "v1.2.3"] {
+        assert_eq!("v0.2.0-rc.10".parse::<Version>().unwrap(), versions[2]);
+        for wrong in ["1", "1.2", "1.2.3.4", "1.2.x", "1.2.3-", "1.2.3-../x", "", "vv1.2.3"] {
             wrong.parse::<Version>().unwrap_err();
         }
     }
