@@ -1,4 +1,5 @@
 /** HTTPS without a proxy: certificates of an ACME server, and those of files. */
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import type http from 'node:http'
@@ -6,6 +7,7 @@ import http2 from 'node:http2'
 import https from 'node:https'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
@@ -15,7 +17,7 @@ import { freePorts, get, patience, serial, serve, type Ports } from '../support/
 import { Load } from '../support/load.ts'
 import { Pebble, selfSigned } from '../support/pebble.ts'
 import { Postgres, temporaryFolder } from '../support/postgres.mjs'
-import type { Server } from '../support/server.mjs'
+import { defaultBinary, type Server } from '../support/server.mjs'
 
 describe.skipIf(inject('own') === null)('HTTPS', { timeout: 240_000 }, () => {
   let folder: string
@@ -202,5 +204,23 @@ describe.skipIf(inject('own') === null)('HTTPS', { timeout: 240_000 }, () => {
       BASALT_TRUSTED_PROXIES: '1',
     })
     await expect(started).rejects.toThrow('basalt.trusted_proxies')
+  })
+  test('doctor says how a user that is not root gets ports below 1024', async () => {
+    const names = ['--bounding-set', '--inh-caps'].map((flag) => `${flag}=-net_bind_service`)
+    const port = (await freePort()) % 1024
+    const doctor = spawn('setpriv', [...names, '--', defaultBinary(), 'doctor'], {
+      cwd: folder,
+      env: {
+        ...process.env,
+        BASALT_TLS_DOMAINS: 'localhost',
+        BASALT_TLS_HOST: '127.0.0.1',
+        BASALT_TLS_PORT: String(port),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const [output] = await Promise.all([text(doctor.stdout), once(doctor, 'close')])
+    expect(output).toContain(`127.0.0.1:${String(port)}: this user may not use ports below 1024`)
+    expect(output).toContain('ListenStream')
+    expect(doctor.exitCode).toBe(1)
   })
 })

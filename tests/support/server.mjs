@@ -278,7 +278,8 @@ async function command({ binary, dataDir, project }, env, name, ...rest) {
   return (await run(binary, [name, ...flags, ...rest], { env })).stdout
 }
 
-function defaultBinary() {
+/** Returns the path of the program that is tested. */
+export function defaultBinary() {
   return process.env.BASALT_BINARY ?? path.join(repository, 'target/debug/basalt')
 }
 
