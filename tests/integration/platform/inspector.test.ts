@@ -54,7 +54,10 @@ const CALLS: Record<string, Call> = {
   list_migrations: [{}, /colours/],
   execute_sql: [{ query: 'select 40 + 2 as answer' }, /42/],
   get_logs: [{ service: 'postgres' }, /result/],
-  query_logs: [{ sql: 'select timestamp, event_message from postgres_logs limit 1' }, /result/],
+  query_logs: [
+    { sql: "select source, event_message from logs where source = 'postgres_logs' limit 1" },
+    /"source\\*":\\*"postgres_logs/,
+  ],
   get_advisors: [{ type: 'security' }, /rls_disabled_in_public/],
   get_project_url: [{}, /http/],
   get_publishable_keys: [{}, /sb_publishable_/],
