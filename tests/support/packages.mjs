@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
@@ -43,7 +44,28 @@ export async function packument(name, registry) {
  */
 export async function pack(name) {
   if (!isInstalled(name)) return undefined
-  const folder = path.join(installed, name)
+  return compressed(path.join(installed, name))
+}
+
+/**
+ * Returns the archive of a package that has these files.
+ * @param {Record<string, string>} files their texts by their names
+ * @returns {Promise<Buffer>}
+ */
+export async function archive(files) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'basalt-package-'))
+  try {
+    await Promise.all(
+      Object.entries(files).map(([name, text]) => writeFile(path.join(folder, name), text)),
+    )
+    return await compressed(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** @param {string} folder */
+async function compressed(folder) {
   // When it is unpacked, the first folder of each path is removed, whatever its name is.
   const place = ['-C', path.dirname(folder), path.basename(folder)]
   const { stdout } = await run('tar', ['-cz', ...place], {
