@@ -1,18 +1,12 @@
 /** Backups of a project whose passphrase, machine, Postgres or kind of database is not what it was. */
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import {
-  archives,
-  backupFolder,
-  backupSettings,
-  basalt,
-  passphrase,
-  pgbackrest,
-} from '../support/backup.mjs'
+import { bodies, note, patience, Project, tables } from '../support/backup-project.ts'
+import { archives, basalt, passphrase, pgbackrest } from '../support/backup.mjs'
 import { service } from '../support/notes.ts'
 import { Postgres } from '../support/postgres.mjs'
 import { Publisher, withVersion } from '../support/release.mjs'
@@ -20,82 +14,11 @@ import { Server } from '../support/server.mjs'
 
 const program = inject('own') === null ? null : pgbackrest()
 
-const patience = { timeout: 45_000, interval: 250 }
-const tables = 'create table public.notes (body text not null)'
-
-const bodies = async (server: Server) =>
-  (await server.psql('select body from public.notes order by body')).split('\n').filter(Boolean)
-const note = (server: Server, body: string) =>
-  server.psql(`insert into public.notes (body) values ('${body}')`)
-
-/** A server that makes backups in a folder of its own. */
-class Project {
-  readonly target: string
-  readonly file: string
-  server!: Server
-
-  private constructor(readonly folder: string) {
-    this.target = path.join(folder, 'target')
-    this.file = path.join(folder, 'passphrase')
-  }
-
-  static async prepare() {
-    const project = new Project(await backupFolder())
-    await writeFile(path.join(project.folder, 'config.toml'), '')
-    await project.setPassphrase(passphrase)
-    return project
-  }
-
-  setPassphrase(text: string) {
-    return writeFile(this.file, `${text}\n`)
-  }
-
-  async start(dataDir = path.join(this.folder, 'data'), env: Record<string, string> = {}) {
-    this.server = await Server.start({
-      project: this.folder,
-      dataDir,
-      env: {
-        ...backupSettings(this.target, program ?? '', 5),
-        BASALT_BACKUP_PASSPHRASE: '',
-        BASALT_BACKUP_PASSPHRASE_FILE: this.file,
-        BASALT_BACKUP_VERIFY_DAYS: '0',
-        ...env,
-      },
-      keepsLog: true,
-    })
-  }
-
-  run(...words: string[]) {
-    return basalt(this.server.instance, words, this.server.environment)
-  }
-
-  /** Restores into a new data folder, with the words of `basalt restore`. */
-  async restore(name: string, words: string[] = [], env: NodeJS.ProcessEnv = {}) {
-    const dataDir = path.join(this.folder, name)
-    const instance = { ...this.server.instance, dataDir }
-    const environment = { ...this.server.environment, ...env }
-    return { dataDir, ...(await basalt(instance, ['restore', ...words], environment)) }
-  }
-
-  /** Waits until there are so many backups. */
-  async has(backups: number) {
-    const list = async () => (await this.run('backup', 'list')).output.match(/ ended: /g)?.length
-    await vi.waitFor(async () => {
-      expect(await list()).toBe(backups)
-    }, patience)
-  }
-
-  async end() {
-    await this.server.stop()
-    await rm(this.folder, { recursive: true, force: true })
-  }
-}
-
 describe.skipIf(program === null)('a project with backups', { timeout: 120_000 }, () => {
   let project: Project
 
   beforeAll(async () => {
-    project = await Project.prepare()
+    project = await Project.prepare(program)
     await project.start()
     await project.server.psql(tables)
     await note(project.server, 'of the first')
@@ -202,7 +125,7 @@ describe.skipIf(program === null || !existsSync(old) || !existsSync(dumps))(
     let project: Project
 
     beforeAll(async () => {
-      project = await Project.prepare()
+      project = await Project.prepare(program)
       await project.start(undefined, { POSTGRES_BIN: old })
       await project.server.psql(tables)
       await note(project.server, 'of 15')
@@ -280,7 +203,7 @@ describe.skipIf(program === null)('a database of one’s own', { timeout: 120_00
   let project: Project
 
   beforeAll(async () => {
-    project = await Project.prepare()
+    project = await Project.prepare(program)
     postgres = await Postgres.create(project.folder, { settings: { fsync: 'off' } })
     await postgres.start()
     await project.start(undefined, { DATABASE_URL: postgres.uri(), BASALT_ADOPT_DATABASE: '1' })
