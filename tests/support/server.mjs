@@ -38,6 +38,7 @@ const PREPARED = 'BASALT_TEST_DATA_DIR'
  * @property {string} [project] the project's folder, by default the repository
  * @property {number} [port] the port of the API, by default a free one
  * @property {string[]} [only] the parts to serve, by default all
+ * @property {string[]} [command] the words that serve, in place of `serve` with the port and the parts
  * @property {Record<string, string>} [env] settings beside those of this process's environment
  * @property {string[]} [entering] words before its command line, of a program that becomes it
  * @property {import('../../bench/lib/network.mjs').Network} [network] the one that it runs in, if not this machine's
@@ -73,6 +74,7 @@ export class Server {
       folders = [],
       port = 0,
       only = [],
+      command: own,
       env = {},
       entering = [],
       network,
@@ -104,8 +106,12 @@ export class Server {
     this.startedIn = 0
     const begin = performance.now()
     const parts = only.length > 0 ? ['--only', only.join(',')] : []
-    const flags = ['--project', project, '--data-dir', dataDir, '--port', String(port), ...parts]
-    const [program = '', ...words] = [...(network?.entering ?? entering), binary, 'serve', ...flags]
+    const serve = own ?? ['serve', '--port', String(port), ...parts]
+    const flags = ['--project', project, '--data-dir', dataDir]
+    const [program = '', ...words] = [
+      ...(network?.entering ?? entering),
+      ...[binary, ...serve, ...flags],
+    ]
     this.process = spawn(program, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: this.environment,
