@@ -124,6 +124,7 @@ async fn run(
         parts.join("\nunion all\n")
     );
     let transaction = Transaction::anonymous()
+        .read_only()
         .setting("search_path", "")
         .setting("pgrst.db_schemas", schemas)
         .statement(sql, vec![text(category.name())])

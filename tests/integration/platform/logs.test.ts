@@ -107,6 +107,18 @@ describe.skipIf(inject('own') === null)('logs over the platform interface', () =
     expect(Date.now() - Date.parse(row?.timestamp ?? '')).toBeLessThan(120_000)
   })
 
+  test('have no error of the server’s own statements', async () => {
+    await platform.query('select 1/0')
+    expect((await platform.project('GET', '/advisors/security')).status).toBe(200)
+    expect((await platform.project('GET', '/advisors/performance')).status).toBe(200)
+    await platform.query('select 1/0')
+    const sql = `select event_message from logs where source = 'postgres_logs'
+      and log_attributes['parsed.error_severity'] = 'ERROR' order by timestamp desc limit 2`
+    await expect
+      .poll(async () => (await query(sql)).map(({ event_message }) => event_message), soon)
+      .toEqual(['division by zero', 'division by zero'])
+  })
+
   test('name functions as they are listed', async () => {
     const { id = '' } = (await platform.listed('talking')) ?? {}
     const rows = await query<{ event_message: string; name: string; call: string }>(`
