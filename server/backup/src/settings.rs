@@ -34,8 +34,8 @@ settings::settings! {
         /// How many days back the project can be restored to every moment.
         #[setting(variables = ["BASALT_BACKUP_RETENTION_DAYS"], key = "basalt.backup.retention_days")]
         pub retention_days: u32 = 14,
-        /// For how long, at most, what was written last may be only on this machine, in seconds.
-        #[setting(variables = ["BASALT_BACKUP_MAX_LOSS"], key = "basalt.backup.max_loss")]
+        /// For how long, at most, what was written last may be only on this machine, in seconds; at least one.
+        #[setting(variables = ["BASALT_BACKUP_MAX_LOSS"], key = "basalt.backup.max_loss", check = max_loss)]
         pub max_loss: Duration = Duration::from_secs(60),
         /// How much of the write-ahead log may wait on this machine for a target that does not take it, in mebibytes.
         /// Beyond that it is dropped, so that the disk does not fill: no moment between the last backup and the next
@@ -79,6 +79,14 @@ fn schedule(text: String) -> Result<String, &'static str> {
     }
 }
 
+/// What is copied after a commit is always a little late.
+fn max_loss(time: Duration) -> Result<Duration, &'static str> {
+    match time >= Duration::from_secs(1) {
+        true => Ok(time),
+        false => Err("at least a second; without any loss, a synchronous standby keeps what is committed"),
+    }
+}
+
 impl Settings {
     /// Returns the time of day of backups; `None` if they are made by command only.
     pub fn time(&self) -> Option<Time> {
@@ -112,6 +120,11 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_copied_at_once() {
+        assert!(max_loss(Duration::from_secs(1)).is_ok() && max_loss(Duration::ZERO).is_err());
+    }
 
     #[test]
     fn a_schedule_is_a_time_of_day_or_off() {
