@@ -1,7 +1,5 @@
 //! A certificate with its key, and how long it is valid.
 
-use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -40,17 +38,6 @@ impl Certificate {
     }
 }
 
-/// Returns since and until when the first certificate in the file at `path` is valid, which is the server's own in a
-/// chain, in seconds since 1970.
-///
-/// Errors: a sentence with the path.
-pub fn validity_of_file(path: &Path) -> Result<Range<i64>, String> {
-    let unreadable = |reason: String| format!("the certificate {} cannot be read: {reason}", path.display());
-    let first = CertificateDer::from_pem_file(path).map_err(|error| unreadable(error.to_string()))?;
-    let validity = validity(&first).map_err(unreadable)?;
-    Ok(seconds(validity.not_before)..seconds(validity.not_after))
-}
-
 fn validity(certificate: &CertificateDer<'_>) -> Result<Validity, String> {
     let certificate = x509_cert::Certificate::from_der(certificate).map_err(|error| error.to_string())?;
     Ok(certificate.tbs_certificate.validity)
@@ -65,16 +52,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_validity_is_that_in_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("certificate.pem");
+    fn a_certificate_says_how_long_it_is_valid() {
         let mut parameters = rcgen::CertificateParams::new(vec!["shop.example".to_owned()]).unwrap();
         parameters.not_before = rcgen::date_time_ymd(2030, 3, 16);
         parameters.not_after = rcgen::date_time_ymd(2030, 3, 17);
         let key = rcgen::KeyPair::generate().unwrap();
-        std::fs::write(&path, parameters.self_signed(&key).unwrap().pem()).unwrap();
-        assert_eq!(validity_of_file(&path), Ok(1_899_849_600..1_899_936_000));
-        std::fs::write(&path, "no certificate").unwrap();
-        assert!(validity_of_file(&path).unwrap_err().contains("certificate.pem cannot be read"));
+        let chain = parameters.self_signed(&key).unwrap().pem();
+        let certificate = Certificate::from_pem(&chain, &key.serialize_pem()).unwrap();
+        assert_eq!(certificate.begin..certificate.end, 1_899_849_600..1_899_936_000);
+        let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        Certificate::from_pem(&chain, &other).unwrap_err();
+        assert!(Certificate::from_pem("no certificate", &other).unwrap_err().contains("no certificate"));
     }
 }

@@ -14,7 +14,7 @@ mod settings;
 mod storage;
 mod task;
 
-pub use certificate::{Certificate, validity_of_file};
+pub use certificate::Certificate;
 pub use certificates::{ACME_PROTOCOL, Certificates, Failure};
 pub use settings::{Settings, domains};
 pub use storage::{Storage, load_own};

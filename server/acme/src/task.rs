@@ -12,9 +12,9 @@ use crate::renewal::{LOOK_INTERVAL, ORDER_LIMIT, SHORTEST_WAIT, due, wait_after}
 use crate::storage::{Item, Storage, load_own};
 use crate::{Certificates, Settings};
 
-/// Reads the operator's certificate again whenever one of its files has changed, and never returns. The first version
-/// was read before. One that cannot be used is logged as an error, and the last good one stays in use.
-pub async fn keep_own(chain: &Path, key: &Path, certificates: &Certificates) {
+/// Reads the operator's certificate of the port `of` again whenever one of its files has changed, and never returns. The
+/// first version was read before. One that cannot be used is logged as an error, and the last good one stays in use.
+pub async fn keep_own(of: &str, chain: &Path, key: &Path, certificates: &Certificates) {
     let changes = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();
     let state = || -> [Option<SystemTime>; 2] { [changes(chain), changes(key)] };
     let mut seen = None;
@@ -24,12 +24,12 @@ pub async fn keep_own(chain: &Path, key: &Path, certificates: &Certificates) {
             match load_own(chain, key) {
                 Ok(certificate) => {
                     if seen.is_some() {
-                        tracing::info!("the certificate of HTTPS was read again");
+                        tracing::info!("the certificate of {of} was read again");
                     }
                     certificates.replace(certificate);
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the certificate of HTTPS stays as it is");
+                    tracing::error!(%error, "the certificate of {of} stays as it is");
                     certificates.fail(error);
                 }
             }

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acme::Certificates;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -26,6 +27,7 @@ use crate::ports;
 use crate::settings::Settings;
 use rules::Place;
 
+pub(crate) use certificate::OwnCertificate;
 pub(crate) use rules::Gate;
 
 /// How many connections may be open. Postgres takes 140, of which the services need most.
@@ -39,6 +41,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(2);
 pub(crate) struct DatabasePort {
     listener: TcpListener,
     tls: TlsAcceptor,
+    certificate: Option<OwnCertificate>,
     gate: Arc<Gate>,
     /// The embedded Postgres.
     postgres: SocketAddr,
@@ -47,10 +50,15 @@ pub(crate) struct DatabasePort {
 
 impl DatabasePort {
     /// Listens where `settings` say; `None` if they name no address. `postgres` is the embedded Postgres on this machine.
+    /// Without a certificate of its own, the port shows that of `https`.
     ///
     /// Errors: if the port is taken, the certificate cannot be read, or the password of `postgres` is the one that
     /// everybody knows.
-    pub(crate) async fn listen(settings: &Settings, postgres: Option<u16>) -> Result<Option<Self>, Error> {
+    pub(crate) async fn listen(
+        settings: &Settings,
+        postgres: Option<u16>,
+        https: Option<Arc<Certificates>>,
+    ) -> Result<Option<Self>, Error> {
         let (Some(address), Some(port)) = (settings.database.listen, postgres) else { return Ok(None) };
         let is_local = address.ip().is_loopback();
         if !is_local && settings.has_default_password() {
@@ -60,12 +68,14 @@ impl DatabasePort {
                     .to_owned(),
             ));
         }
-        let tls = certificate::acceptor(settings)?;
+        let certificate = OwnCertificate::read(settings)?;
+        let tls = certificate::acceptor(settings, certificate.as_ref(), https)?;
         let listener = ports::bind(address, false)
             .map_err(Error::io(format!("listen on {address} for the database")))?;
         Ok(Some(Self {
             listener,
             tls,
+            certificate,
             gate: Arc::new(Gate::new(!is_local)),
             postgres: SocketAddr::from(([127, 0, 0, 1], port)),
             slots: Semaphore::new(CONNECTIONS),
@@ -77,8 +87,23 @@ impl DatabasePort {
         Arc::clone(&self.gate)
     }
 
-    /// Accepts connections until `stop` is cancelled.
+    /// Returns the operator's certificate for this port, if there is one.
+    pub(crate) fn certificate(&self) -> Option<OwnCertificate> {
+        self.certificate.clone()
+    }
+
+    /// Accepts connections until `stop` is cancelled, and follows the files of the operator's certificate.
     pub(crate) async fn serve(self, stop: &CancellationToken) {
+        let certificate = self.certificate();
+        let following = async {
+            if let Some(certificate) = certificate {
+                stop.run_until_cancelled(certificate.keep()).await;
+            }
+        };
+        tokio::join!(self.accept(stop), following);
+    }
+
+    async fn accept(self, stop: &CancellationToken) {
         let tasks = TaskTracker::new();
         let port = Arc::new(self);
         loop {

@@ -112,7 +112,7 @@ impl Https {
             accept::serve(plain, redirects, accept::may_write, stop.clone(), limits),
             stop.run_until_cancelled(async {
                 match source {
-                    Source::Own { chain, key } => acme::keep_own(&chain, &key, &certificates).await,
+                    Source::Own { chain, key } => acme::keep_own("HTTPS", &chain, &key, &certificates).await,
                     Source::Issued(storage) => acme::keep_issued(&settings, storage, &certificates).await,
                 }
             }),

@@ -3,18 +3,17 @@ import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import path from 'node:path'
-import { connect as connectTls } from 'node:tls'
 
 import { Client } from 'pg'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 
 import { freePort } from '../../../bench/lib/ports.mjs'
 import { authorityFile, certificate as other } from '../../support/certificate.ts'
+import { databaseCertificate, SSL_REQUEST } from '../../support/database-certificate.ts'
 import { Server } from '../../support/server.mjs'
 import { Platform, startServer } from './support.ts'
 
-/** The requests of clients before anything else: their length, and a code. */
-const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex')
+/** The code of a request to cancel a statement. */
 const CANCEL_CODE = 80_877_102
 
 /** How many connections there may be, how many of an address before their logins, and how many logins may fail. */
@@ -114,17 +113,7 @@ describe.skipIf(inject('own') === null)('the port of the database for other mach
   }
 
   /** Returns the certificate that the server shows. */
-  async function shown() {
-    const socket = await dial()
-    socket.write(SSL_REQUEST)
-    expect(await next(socket)).toBe('S')
-    const encrypted = connectTls({ socket, rejectUnauthorized: false })
-    encrypted.on('error', () => undefined)
-    await once(encrypted, 'secureConnect')
-    const certificate = encrypted.getPeerX509Certificate()
-    encrypted.destroy()
-    return certificate?.fingerprint256
-  }
+  const shown = () => databaseCertificate(port)
 
   const kept = (name: string) => path.join(platform.server.dataDir, name)
 

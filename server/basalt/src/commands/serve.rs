@@ -210,8 +210,9 @@ async fn serve_ports(
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
     let functions = edge::start(settings, backend, keys, running, address, admin_address)?;
     let tcp_port = backend.cluster.as_ref().and_then(embedded::Cluster::tcp_port);
-    let database_port = DatabasePort::listen(settings, tcp_port).await?;
     let https = Https::listen(settings, backend, keys).await?;
+    let of_https = https.as_ref().map(Https::certificates);
+    let database_port = DatabasePort::listen(settings, tcp_port, of_https.clone()).await?;
     if let Some(https) = &https {
         let seconds_left = metrics::certificate(https.certificates());
         running.gateway.register(|registry| registry.register_collector(seconds_left));
@@ -225,9 +226,9 @@ async fn serve_ports(
     let surroundings = platform::Surroundings { gate, postgres, backups, server };
     let platform = platform::start(settings, keys, running, functions.as_ref(), surroundings).await?;
     let project_ref = platform.as_ref().map(::platform::Handles::project_ref);
-    let of_https = https.as_ref().map(Https::certificates);
+    let of_database = database_port.as_ref().and_then(DatabasePort::certificate);
     let about = (address, project_ref.clone());
-    let problems = Problems::start(settings, running, functions.as_ref(), of_https, about);
+    let problems = Problems::start(settings, running, functions.as_ref(), (of_https, of_database), about);
     if let (Some(platform), Some(problems)) = (&platform, &problems) {
         platform.set_problems(problems.for_operators());
     }

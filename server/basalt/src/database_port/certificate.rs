@@ -1,4 +1,4 @@
-//! The certificate of the port of the database: the operator's, or one that the first start makes.
+//! The certificate of the port of the database: the operator's, else that of HTTPS, else one that the first start makes.
 
 use std::fs;
 use std::io::Write as _;
@@ -6,9 +6,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use acme::Certificates;
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 
 use crate::error::Error;
@@ -18,30 +19,79 @@ use crate::settings::Settings;
 const CERTIFICATE: &str = "database-certificate.pem";
 const KEY: &str = "database-key.pem";
 
-/// Returns what encrypts connections with the certificate of `settings`.
+/// The operator's certificate for the port, whose files may change.
+#[derive(Clone)]
+pub(crate) struct OwnCertificate {
+    pub(crate) chain: PathBuf,
+    key: PathBuf,
+    /// What connections are encrypted with.
+    pub(crate) current: Arc<Certificates>,
+}
+
+impl OwnCertificate {
+    /// Returns the certificate that `settings` name; `None` if they name none.
+    ///
+    /// Errors: with the file that cannot be used.
+    pub(super) fn read(settings: &Settings) -> Result<Option<Self>, Error> {
+        let database = &settings.database;
+        match (&database.certificate, &database.private_key) {
+            (Some(chain), Some(key)) => {
+                let (chain, key) = (chain.clone(), key.clone());
+                let current = load(&chain, &key)?;
+                Ok(Some(Self { chain, key, current }))
+            }
+            (None, None) => Ok(None),
+            _ => {
+                let advice = "set basalt.database.certificate and basalt.database.private_key, or neither";
+                Err(Error::Advice(advice.to_owned()))
+            }
+        }
+    }
+
+    /// Follows the files, and never returns.
+    pub(super) async fn keep(&self) {
+        acme::keep_own("the database", &self.chain, &self.key, &self.current).await;
+    }
+}
+
+/// Returns what encrypts connections: with the operator's certificate if there is one, else with that of `https`, once it
+/// is there, else with one of the server's own.
 ///
-/// Errors: with the file that cannot be used.
-pub(super) fn acceptor(settings: &Settings) -> Result<TlsAcceptor, Error> {
-    let database = &settings.database;
-    let (certificate, key) = match (&database.certificate, &database.private_key) {
-        (Some(certificate), Some(key)) => (certificate.clone(), key.clone()),
-        (None, None) => own(settings)?,
-        _ => {
-            let advice = "set basalt.database.certificate and basalt.database.private_key, or neither";
-            return Err(Error::Advice(advice.to_owned()));
+/// Errors: if the server's own cannot be made or read.
+pub(super) fn acceptor(
+    settings: &Settings,
+    operators: Option<&OwnCertificate>,
+    https: Option<Arc<Certificates>>,
+) -> Result<TlsAcceptor, Error> {
+    let resolver: Arc<dyn ResolvesServerCert> = match operators {
+        Some(operators) => Arc::clone(&operators.current) as _,
+        None => {
+            let (chain, key) = own(settings)?;
+            Arc::new(Resolver { https, own: load(&chain, &key)? })
         }
     };
-    let unusable =
-        |path: &Path, reason: String| Error::Advice(format!("{} cannot be used: {reason}", path.display()));
-    let chain = CertificateDer::pem_file_iter(&certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| unusable(&certificate, error.to_string()))?;
-    let private = PrivateKeyDer::from_pem_file(&key).map_err(|error| unusable(&key, error.to_string()))?;
-    let config = ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(chain, private)
-        .map_err(|error| unusable(&certificate, error.to_string()))?;
+    let config = ServerConfig::builder().with_no_client_auth().with_cert_resolver(resolver);
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn load(chain: &Path, key: &Path) -> Result<Arc<Certificates>, Error> {
+    let certificates = Certificates::default();
+    certificates.replace(acme::load_own(chain, key).map_err(Error::Advice)?);
+    Ok(Arc::new(certificates))
+}
+
+/// Chooses the certificate of HTTPS if there is one.
+#[derive(Debug)]
+struct Resolver {
+    https: Option<Arc<Certificates>>,
+    own: Arc<Certificates>,
+}
+
+impl ResolvesServerCert for Resolver {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let https = self.https.as_ref().filter(|https| https.validity().is_some());
+        https.unwrap_or(&self.own).resolve(hello)
+    }
 }
 
 /// Returns the files of a certificate of the server's own, which is made if it is missing. Nobody has signed it: it

@@ -44,7 +44,8 @@ settings::settings! {
         /// it.
         #[setting(variables = ["BASALT_DATABASE_LISTEN"], key = "basalt.database.listen")]
         pub(crate) listen: Option<SocketAddr> = None,
-        /// The certificate for that port, with its chain, in PEM. The default is one that the server makes.
+        /// The certificate for that port, with its chain, in PEM. It is read again when it changes. The default is that of
+        /// HTTPS, or one that the server makes.
         #[setting(variables = [], key = "basalt.database.certificate")]
         pub(crate) certificate: Option<PathBuf> = None,
         /// The private key of that certificate, in PEM.

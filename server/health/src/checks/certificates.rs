@@ -32,11 +32,11 @@ pub struct CertificateState {
 }
 
 /// Looks at the certificates that are served.
-pub struct Certificates(Ask<Vec<Result<CertificateState, String>>>);
+pub struct Certificates(Ask<Vec<CertificateState>>);
 
 impl Certificates {
-    /// Looks at what `served` returns: the certificates, or why one cannot be read.
-    pub fn new(served: Ask<Vec<Result<CertificateState, String>>>) -> Self {
+    /// Looks at the certificates that `served` returns.
+    pub fn new(served: Ask<Vec<CertificateState>>) -> Self {
         Self(served)
     }
 }
@@ -49,7 +49,6 @@ impl Check for Certificates {
     fn look(&mut self) -> BoxFuture<'_, Result<Vec<Finding>, String>> {
         let served = (self.0)();
         async move {
-            let served: Vec<CertificateState> = served.into_iter().collect::<Result<_, _>>()?;
             let now = OffsetDateTime::now_utc();
             Ok(served.iter().filter_map(|certificate| certificate.finding(now)).collect())
         }

@@ -19,6 +19,7 @@ use postgres::Database;
 use tokio::sync::Mutex;
 
 use super::services::RunningServices;
+use crate::database_port::OwnCertificate;
 use crate::exposure;
 use crate::settings::Settings;
 use tables::OpenTables;
@@ -37,13 +38,13 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Starts the checks of the `running` services and of `functions`, of a server at `address`; `None` if this server
-    /// only adds functions to another one.
+    /// Starts the checks of the `running` services, of `functions`, and of the certificates of HTTPS and of the database's
+    /// port, of a server at `address`; `None` if this server only adds functions to another one.
     pub(super) fn start(
         settings: &Settings,
         running: &RunningServices,
         functions: Option<&functions::Functions>,
-        https: Option<Arc<acme::Certificates>>,
+        certificates: (Option<Arc<acme::Certificates>>, Option<OwnCertificate>),
         (address, project): (SocketAddr, Option<String>),
     ) -> Option<Self> {
         let database = running.watched.clone()?;
@@ -56,7 +57,7 @@ impl Problems {
             Box::new(Slots::new(database.clone())),
             Box::new(Standbys::new(database.clone())),
             Box::new(Limits::new(sources::requests(running.gateway.clone()))),
-            Box::new(Certificates::new(sources::certificates(settings, https))),
+            Box::new(Certificates::new(sources::certificates(settings, certificates))),
             Box::new(open),
             Box::new(Arc::clone(&exposed)),
         ];

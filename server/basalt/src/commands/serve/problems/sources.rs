@@ -10,6 +10,7 @@ use gateway::Gateway;
 use storage::BackendKind;
 use time::OffsetDateTime;
 
+use crate::database_port::OwnCertificate;
 use crate::settings::{Settings, display_path};
 
 /// Returns the folders that grow, each with what it is for.
@@ -29,29 +30,26 @@ pub(super) fn requests(gateway: Gateway) -> Ask<Vec<(&'static str, RequestState)
     })
 }
 
-/// Returns the certificate of HTTPS, and that of the database's port if settings name its file: one that the server
-/// makes for that port itself is valid for centuries.
+/// Returns the certificate of HTTPS, and the operator's for the database's port: one that the server makes for that port
+/// itself is valid for centuries.
 pub(super) fn certificates(
     settings: &Settings,
-    https: Option<Arc<Certificates>>,
-) -> Ask<Vec<Result<CertificateState, String>>> {
+    (https, database): (Option<Arc<Certificates>>, Option<OwnCertificate>),
+) -> Ask<Vec<CertificateState>> {
     let is_renewed = settings.tls.certificate.is_none();
-    let file = settings.database.certificate.clone().filter(|_| settings.database.listen.is_some());
+    let of_https = https.map(|certificates| ("HTTPS".to_owned(), is_renewed, certificates));
+    let of_database =
+        database.map(|own| (format!("database ({})", display_path(&own.chain)), false, own.current));
+    let all: Vec<_> = of_https.into_iter().chain(of_database).collect();
     Box::new(move || {
-        let of_https = |certificates: &Arc<Certificates>| {
-            Ok(CertificateState {
-                subject: "HTTPS".to_owned(),
+        let state =
+            |(subject, is_renewed, certificates): &(String, bool, Arc<Certificates>)| CertificateState {
+                subject: subject.clone(),
                 validity: certificates.validity().and_then(period),
-                is_renewed,
+                is_renewed: *is_renewed,
                 renewal_error: certificates.failure().map(|failure| failure.reason),
-            })
-        };
-        let of_database = |file: &PathBuf| {
-            let subject = format!("database ({})", display_path(file));
-            let validity = period(acme::validity_of_file(file)?);
-            Ok(CertificateState { subject, validity, is_renewed: false, renewal_error: None })
-        };
-        https.iter().map(of_https).chain(file.iter().map(of_database)).collect()
+            };
+        all.iter().map(state).collect()
     })
 }
 
