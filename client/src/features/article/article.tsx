@@ -8,6 +8,7 @@ import { PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
 import { Skeleton } from '@/components/ui/skeleton'
 import { cn } from '@/lib/cn'
 import { SKELETONS } from '@/lib/constants'
+import { formatDay } from '@/lib/dates'
 import { messages } from '@/lib/notices/messages'
 import { useErrorToast } from '@/lib/notices/use-error-toast'
 import { SECTION } from '@/lib/sections'
@@ -75,15 +76,13 @@ function Facts({ article }: { article: StoredArticle | undefined }) {
       {article && (
         <>
           <span className="font-semibold text-pitch">{article.category}</span>
-          <time dateTime={article.created_at}>{DATE.format(date)}</time>
+          <time dateTime={article.created_at}>{formatDay(date)}</time>
           <span>{copy.minutes(readingMinutes(article.content))}</span>
         </>
       )}
     </p>
   )
 }
-
-const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long' })
 
 /** The first paragraph leads in; the others have the size of a book's page. */
 const FIRST = 'text-[1.125rem] leading-[1.6] font-medium sm:text-lead'
