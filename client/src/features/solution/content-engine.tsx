@@ -2,6 +2,7 @@ import { Reveal } from '@/components/layout/reveal'
 import { SectionLink } from '@/components/layout/section-link'
 import { buttonClass } from '@/components/ui/button-class'
 import { cn } from '@/lib/cn'
+import { laidOutLater } from '@/lib/loading/later-layout'
 import { SECTION } from '@/lib/sections'
 
 import { copy } from './copy'
@@ -13,7 +14,10 @@ const MINUTES = 90
 /** Shows how a match becomes clips for single fans. */
 export function ContentEngine() {
   return (
-    <div className="container-page mt-10 grid gap-x-20 gap-y-6 md:mt-24 md:gap-y-14 lg:mt-36 lg:grid-cols-2 lg:items-center">
+    <div
+      {...laidOutLater}
+      className="container-page mt-10 grid gap-x-20 gap-y-6 md:mt-24 md:gap-y-14 lg:mt-36 lg:grid-cols-2 lg:items-center"
+    >
       <Reveal>
         <h3 className="text-topic">{copy.engineTitle}</h3>
         <p className="mt-3 max-w-[46ch] text-lead text-chalk/90 md:mt-6">{copy.engineLead}</p>

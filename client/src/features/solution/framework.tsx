@@ -1,6 +1,7 @@
 import { BrandMark } from '@/components/layout/brand'
 import { Reveal } from '@/components/layout/reveal'
 import { cn } from '@/lib/cn'
+import { laidOutLater } from '@/lib/loading/later-layout'
 
 import { copy } from './copy'
 
@@ -15,7 +16,7 @@ const QUARTERS = [
 /** Shows the four parts of the framework, each in its quarter of a pitch as wide as the screen. */
 export function Framework() {
   return (
-    <div className="mt-10 md:mt-24 lg:mt-36">
+    <div {...laidOutLater} className="mt-10 md:mt-24 lg:mt-36">
       <Reveal className="container-page grid gap-x-16 gap-y-4 lg:grid-cols-[minmax(0,7fr)_minmax(0,4fr)] lg:items-end">
         <h3 className="text-title">{copy.frameworkTitle}</h3>
         <p className="text-lead text-chalk/90">{copy.frameworkLead}</p>

@@ -4,6 +4,7 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { SwipeRow } from '@/components/layout/swipe-row'
 import { Skeleton } from '@/components/ui/skeleton'
 import { SKELETONS, TESTIMONIAL_STAGGER_MS } from '@/lib/constants'
+import { laidOutLater } from '@/lib/loading/later-layout'
 import { messages } from '@/lib/notices/messages'
 import { SECTION } from '@/lib/sections'
 import { useTestimonials } from '@/lib/content/testimonials'
@@ -25,7 +26,7 @@ export function Testimonials() {
           scale="quiet"
           split
         />
-        <div className="mt-5 md:mt-14 lg:mt-16">
+        <div {...laidOutLater} className="mt-5 md:mt-14 lg:mt-16">
           <ExpertGrid />
         </div>
       </div>

@@ -4,6 +4,7 @@ import Share2 from 'lucide-react/icons/share-2'
 import type { ReactNode } from 'react'
 
 import { Crest } from '@/components/vignette/crest'
+import { laidOutLater } from '@/lib/loading/later-layout'
 import { formatNumber } from '@/lib/numbers'
 
 import type { Club } from './club'
@@ -18,7 +19,10 @@ export function FanApp({ club, balance }: { club: Club; balance: number }) {
     // On a phone, the upper half of the picture has to do.
     <div aria-hidden className="max-md:h-44 max-md:overflow-hidden max-md:pt-px">
       <div className="mx-auto w-60 shrink-0 rounded-[2.25rem] bg-ink-raised p-2 shadow-phone ring-1 ring-chalk/30 md:w-72">
-        <div className="relative isolate flex h-[29rem] flex-col overflow-hidden rounded-[1.8rem] bg-(--club-deep) text-label text-chalk transition-colors duration-300 md:h-[36rem]">
+        <div
+          {...laidOutLater}
+          className="relative isolate flex h-[29rem] flex-col overflow-hidden rounded-[1.8rem] bg-(--club-deep) text-label text-chalk transition-colors duration-300 md:h-[36rem]"
+        >
           <div className="absolute inset-x-0 top-0 -z-10 h-[200%] -translate-y-1/2 animate-vignette-swipe">
             <Clip club={club} title={app.training}>
               <TrainingScene />
