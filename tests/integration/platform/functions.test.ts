@@ -309,7 +309,7 @@ describe.skipIf(inject('own') === null)('functions that are deployed to a runnin
     }
     expect((await platform.project('DELETE', '/secrets', { json: ['WORD'] })).status).toBe(200)
     await seen('none')
-    expect(Math.min(...times)).toBeLessThan(2000)
+    expect(Math.max(...times)).toBeLessThan(2000)
   })
 
   describe('several at once', () => {
