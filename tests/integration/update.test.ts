@@ -147,6 +147,31 @@ describe.skipIf(inject('own') === null)('an update', { timeout: 120_000 }, () =>
     expect(await refusal('--back')).toContain('no program to go back to')
   })
 
+  test('a release that stops being healthy while it is watched is undone by itself', async () => {
+    const { pid } = await served()
+    const updating = refusal('--from', release('next'), '--watch', '30')
+    await vi.waitFor(
+      async () => {
+        expect(await served()).toMatchObject({ pid, version: '0.2.0' })
+        expect((await fetch(`${url}/health`)).status).toBe(200)
+      },
+      { timeout: 60_000, interval: 100 },
+    )
+    // It has been seen to be healthy, and hangs then until the program before it is back.
+    await pause(1500)
+    process.kill(pid, 'SIGSTOP')
+    const isUndone = async () => {
+      expect(await version()).toBe(`basalt ${own}`)
+    }
+    await vi.waitFor(isUndone, { timeout: 60_000, interval: 100 })
+    process.kill(pid, 'SIGCONT')
+    const refused = await updating
+    expect(refused).toContain('was undone')
+    expect(refused).toContain('it was healthy and is not any more')
+    expect(await served()).toMatchObject({ version: own, api_url: url })
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+  })
+
   test('a program of npm is left to npm', async () => {
     const packaged = path.join(installation.folder, 'node_modules/basalt')
     await mkdir(path.dirname(packaged))
