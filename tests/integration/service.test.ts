@@ -67,6 +67,17 @@ describe.skipIf(inject('own') === null)('a service', () => {
     if (verified.error === undefined) expect(verified.stderr + verified.stdout).toBe('')
   })
 
+  test('the domains that are named are in the unit', async () => {
+    const domains = ['--domain', 'shop.example.org', '--domain', 'api.example.org']
+    const text = await service('install', '--print', '--name', 'shop', ...domains)
+    expect(text).toMatch(
+      /^ExecStart=\S+ serve .* --domain shop\.example\.org --domain api\.example\.org$/m,
+    )
+    const without = await service('install', '--print', '--name', 'shop')
+    expect(without).not.toContain('--domain')
+    expect(await refusal('install', '--print', '--domain', 'no domain')).toContain('--domain')
+  })
+
   test('without systemd nothing is installed', async () => {
     const refused = await refusal('install', '--yes', '--root', path.join(folder, 'nothing'))
     expect(refused).toContain('systemd does not run here')
