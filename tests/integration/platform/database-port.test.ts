@@ -185,6 +185,16 @@ describe.skipIf(inject('own') === null)('the port of the database for other mach
     await expect(login({ user: 'postgres.short' })).rejects.toThrow(/authentication failed/)
   })
 
+  test('takes logins of roles that the operator has made', async () => {
+    await platform.server.psql("create role reporter login password 'reports'")
+    const reporter = { user: 'reporter', password: 'reports' }
+    expect(await who(reporter)).toBe('reporter')
+    expect(await who({ ...reporter, user: `reporter.${platform.ref}` })).toBe('reporter')
+    await expect(who({ ...reporter, password: 'wrong' })).rejects.toThrow('authentication failed')
+    await platform.server.psql('alter role reporter nologin')
+    await expect(who(reporter)).rejects.toThrow('not permitted to log in')
+  })
+
   test('is closed to the roles of the services', async () => {
     const { user, password } = await platform.server.superuser()
     expect(user).toBe('supabase_admin')
