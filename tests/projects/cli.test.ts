@@ -133,6 +133,13 @@ describe('the CLI', () => {
     expect(await platform()).toEqual(before)
   })
 
+  test('makes a function, without Docker', async () => {
+    expect(await supabase('functions', 'new', 'hello')).toContain('Created new Function')
+    const made = path.join(folder, 'supabase/functions/hello')
+    expect(await readdir(made)).toEqual(expect.arrayContaining(['deno.json', 'index.ts']))
+    await rm(made, { recursive: true })
+  })
+
   test('describes the database', async () => {
     const before = await platform()
     expect(await supabase('gen', 'types', remote())).toMatch(/goods\W+Row/)
