@@ -96,6 +96,25 @@ describe('the CLI', () => {
     expect(await readFile(path.join(folder, 'supabase/.temp/project-ref'), 'utf8')).toBe(ref)
   })
 
+  test('is told by `basalt status` how a folder is linked', async () => {
+    const { binary, dataDir, project, environment } = server
+    const flags = ['--project', project, '--data-dir', dataDir]
+    const { stderr } = await run(binary, ['status', ...flags], { env: environment })
+    const [, lines = ''] = stderr.split('To manage this server with the Supabase CLI:\n')
+    expect(lines).toContain(`supabase link --project-ref ${ref}`)
+    const another = await mkdtemp(path.join(tmpdir(), 'basalt-linked-'))
+    const programs = [path.dirname(binary), path.join(repository, 'node_modules/.bin')]
+    const env = {
+      ...environment,
+      PATH: [...programs, process.env.PATH].join(':'),
+      HOME: another,
+      BASALT_DATA_DIR: dataDir,
+    }
+    await run('sh', ['-ec', lines], { cwd: another, env, timeout: 30_000 })
+    expect(await readFile(path.join(another, 'supabase/.temp/project-ref'), 'utf8')).toBe(ref)
+    await rm(another, { recursive: true })
+  })
+
   test('shows API keys, and secret ones if it is asked to', async () => {
     const { PUBLISHABLE_KEY, SECRET_KEY, ANON_KEY } = await server.status()
     const shown = await supabase('projects', 'api-keys', '--remote')
