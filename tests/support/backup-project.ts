@@ -46,10 +46,15 @@ export class Project {
     return writeFile(this.file, `${text}\n`)
   }
 
-  async start(dataDir = path.join(this.folder, 'data'), env: Record<string, string> = {}) {
+  async start(
+    dataDir = path.join(this.folder, 'data'),
+    env: Record<string, string> = {},
+    port = 0,
+  ) {
     this.server = await Server.start({
       project: this.folder,
       dataDir,
+      port,
       env: {
         ...backupSettings(this.target, this.program, 5),
         BASALT_BACKUP_PASSPHRASE: '',
