@@ -22,6 +22,8 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 const MISSES: u32 = 4;
 /// How long a broken server may take to end, and the one before to serve again.
 const END_LIMIT: Duration = Duration::from_secs(20);
+/// How long a process that is killed may take to be gone. If nobody takes note of its end, it never is.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
 const RECOVERY_LIMIT: Duration = Duration::from_secs(120);
 
 /// A server that can switch.
@@ -102,6 +104,11 @@ impl Running {
         }
         if self.is_alive() {
             let _ = kill_process(self.pid, Signal::KILL);
+            // Until then it has the ports and the data folder.
+            let killed = Instant::now();
+            while self.is_alive() && killed.elapsed() < KILL_LIMIT {
+                tokio::time::sleep(PAUSE).await;
+            }
         }
         match (&self.unit, &self.launch) {
             (Some(unit), _) => {
