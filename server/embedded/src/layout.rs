@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::error::Error;
 
 /// Returns the folder of the cluster in `data_dir`.
-pub(super) fn cluster_in(data_dir: &Path) -> PathBuf {
+pub fn cluster_in(data_dir: &Path) -> PathBuf {
     data_dir.join("postgres")
 }
 

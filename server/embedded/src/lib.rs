@@ -48,6 +48,7 @@ pub use archiving::waiting_bytes;
 pub use binaries::{Binaries, Search, find_client, find_psql};
 pub use error::{Error, SearchReport};
 pub use exchange::{exchange, exchange_back, has_cluster};
+pub use layout::cluster_in;
 pub use memory::Memory;
 pub use overrides::{OverrideError, Overrides};
 pub use preload::{MissingLibrary, missing_libraries};

@@ -12,7 +12,8 @@ use crate::error::Error;
 use crate::instance::Instance;
 use crate::settings::{Settings, display_path};
 
-/// Checks that the ports that `settings` fix are free, or this process was started with their sockets.
+/// Checks that the ports that `settings` fix are free, or this process was started with their sockets. The Postgres of a
+/// server of this project that was killed is ended by the start.
 ///
 /// Errors: [`Error::Advice`] with the process that has one of them.
 pub(crate) async fn check(settings: &Settings) -> Result<(), Error> {
@@ -23,7 +24,13 @@ pub(crate) async fn check(settings: &Settings) -> Result<(), Error> {
     for (key, host, port) in [api, database].into_iter().flatten() {
         let address = SocketAddr::new(host, port);
         if port != 0 && !inherited::has(address) && is_taken(address) {
-            return Err(Error::Advice(advice(settings, key, port).await));
+            let own = Instance::find(&settings.data_dir).await;
+            if own.is_none()
+                && Owner::of(port).is_some_and(|owner| owner.is_in(&embedded::cluster_in(&settings.data_dir)))
+            {
+                continue;
+            }
+            return Err(Error::Advice(advice(settings, key, port, own)));
         }
     }
     Ok(())
@@ -34,8 +41,8 @@ fn is_taken(address: SocketAddr) -> bool {
     bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
 }
 
-async fn advice(settings: &Settings, key: &str, port: u16) -> String {
-    if let Some(own) = Instance::find(&settings.data_dir).await {
+fn advice(settings: &Settings, key: &str, port: u16, own: Option<Instance>) -> String {
+    if let Some(own) = own {
         return format!(
             "the data folder {} is in use by process {}: a server of this project runs at {}; `basalt stop` stops it",
             display_path(&settings.data_dir),

@@ -27,6 +27,11 @@ impl Owner {
         processes.into_iter().find(|&pid| holds(pid, &sockets)).map(Self::describe)
     }
 
+    /// Reports whether it runs in `folder`.
+    pub(crate) fn is_in(&self, folder: &Path) -> bool {
+        folder.canonicalize().is_ok_and(|folder| self.folder.as_ref() == Some(&folder))
+    }
+
     fn describe(pid: u32) -> Self {
         let process = Path::new("/proc").join(pid.to_string());
         let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
