@@ -1,5 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
-
+import { useContent } from '@/lib/content/use-content'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 async function loadTimeline() {
@@ -14,7 +13,7 @@ async function loadTimeline() {
 
 /** Returns the stations of the company's journey, in their set order. */
 export function useTimeline() {
-  return useQuery({
+  return useContent({
     queryKey: ['timeline-events'],
     queryFn: loadTimeline,
     meta: { tables: ['timeline_events'] },

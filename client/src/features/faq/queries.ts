@@ -1,5 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
-
+import { useContent } from '@/lib/content/use-content'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 async function loadFaqs() {
@@ -15,7 +14,7 @@ async function loadFaqs() {
 
 /** Returns all questions that visitors may read, in their set order. */
 export function useFaqs() {
-  return useQuery({ queryKey: ['faqs'], queryFn: loadFaqs, meta: { tables: ['faqs'] } })
+  return useContent({ queryKey: ['faqs'], queryFn: loadFaqs, meta: { tables: ['faqs'] } })
 }
 
 export type FaqEntry = Awaited<ReturnType<typeof loadFaqs>>[number]

@@ -1,5 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
-
+import { useContent } from '@/lib/content/use-content'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 async function loadPosts() {
@@ -15,7 +14,7 @@ async function loadPosts() {
 
 /** Returns all articles that visitors may read, oldest first. */
 export function usePosts() {
-  return useQuery({
+  return useContent({
     queryKey: ['blog-posts'],
     queryFn: loadPosts,
     meta: { tables: ['blog_posts'] },

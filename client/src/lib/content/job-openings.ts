@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
-
 import { getSupabase } from '@/lib/supabase/get-supabase'
+
+import { useContent } from './use-content'
 
 async function loadJobOpenings() {
   const supabase = await getSupabase()
@@ -15,7 +15,7 @@ async function loadJobOpenings() {
 
 /** Returns the positions that are open, in their set order. */
 export function useJobOpenings() {
-  return useQuery({
+  return useContent({
     queryKey: ['job-openings'],
     queryFn: loadJobOpenings,
     meta: { tables: ['job_openings'] },
@@ -37,7 +37,7 @@ async function loadJobRoles() {
 
 /** Returns the open positions to choose from in a form. */
 export function useJobRoles() {
-  return useQuery({
+  return useContent({
     queryKey: ['job-roles'],
     queryFn: loadJobRoles,
     meta: { tables: ['job_openings'] },

@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
-
 import { getSupabase } from '@/lib/supabase/get-supabase'
+
+import { useContent } from './use-content'
 
 const EXPERT_COLUMNS = 'id, name, title, role, quote, about, image_path, is_visible' as const
 
@@ -26,7 +26,7 @@ async function loadTestimonials(page: string) {
 }
 
 export function useTestimonials(page: string) {
-  return useQuery({
+  return useContent({
     queryKey: ['testimonials', page],
     queryFn: () => loadTestimonials(page),
     meta: { tables: ['testimonials', 'testimonial_page_orders'] },
