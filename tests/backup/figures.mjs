@@ -18,6 +18,9 @@ const spell = 60_000
 const connections = 8
 /** The default of basalt.backup.max_loss. */
 const maxLoss = 60
+/** The goals: what archiving may cost, as a part of Postgres' other work, and how often a restore takes pgBackRest's time. */
+const mostArchiving = 0.05
+const longest = 2
 /** Rows that make the database large, each about 1 kB. */
 const rows = 1_000_000
 
@@ -57,6 +60,7 @@ export async function figures(folder, program) {
   const words = ['restore', '--target', target, '--passphrase-file', file]
   const restored = await timed({ ...instance, dataDir }, words, environment)
   row('basalt restore', `${restored.seconds.toFixed(1)} s`)
+  if (typeof seconds === 'string' || restored.seconds > longest * seconds) process.exitCode = 1
   await withBackups.stop()
 }
 
@@ -102,6 +106,7 @@ async function costOfArchiving(/** @type {Server} */ server) {
     `${(((await position()) - written) / 2 ** 20 / (spell / 1000)).toFixed(1)} MiB`,
   )
   row('processor time of archiving ÷ the rest of Postgres', (archiving / rest).toFixed(3))
+  if (archiving / rest > mostArchiving) process.exitCode = 1
 }
 
 /** Inserts single rows for a while; returns how many a second. */

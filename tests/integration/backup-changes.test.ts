@@ -11,6 +11,7 @@ import { service } from '../support/notes.ts'
 import { Postgres } from '../support/postgres.mjs'
 import { Publisher, withVersion } from '../support/release.mjs'
 import { Server } from '../support/server.mjs'
+import { Platform } from './platform/support.ts'
 
 const program = inject('own') === null ? null : pgbackrest()
 
@@ -233,5 +234,19 @@ describe.skipIf(program === null)('a database of one’s own', { timeout: 120_00
     const refused = await project.run('restore', '--in-place')
     expect(refused.output).toContain('backed up and restored by its operator')
     expect(refused.status).not.toBe(0)
+  })
+  test('is its operator’s for tools of the platform interface, too', async () => {
+    const platform = await Platform.of(project.server)
+    expect(await platform.project('GET', '/database/backups')).toMatchObject({
+      status: 200,
+      body: { backups: [] },
+    })
+    const json = { recovery_time_target_unix: Math.floor(Date.now() / 1000) }
+    expect(
+      await platform.project('POST', '/database/backups/restore-pitr', { json }),
+    ).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining('restored by its operator') as string },
+    })
   })
 })

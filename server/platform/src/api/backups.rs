@@ -146,11 +146,10 @@ impl BackupsApi {
     ///
     /// Errors: 400 without backups.
     fn backups(&self) -> Result<&Arc<dyn Backups>, Error> {
-        self.0.inner().backups.as_ref().ok_or_else(|| {
-            Error::invalid(
-                "This server makes no backups of the database: set basalt.backup.target. The database of DATABASE_URL is \
-                 backed up and restored by its operator",
-            )
+        let inner = self.0.inner();
+        inner.backups.as_ref().ok_or_else(|| match &inner.postgres {
+            Some(_) => Error::invalid("This server makes no backups: set basalt.backup.target"),
+            None => Error::invalid("The database of DATABASE_URL is backed up and restored by its operator"),
         })
     }
 
