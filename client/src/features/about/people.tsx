@@ -4,6 +4,7 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { Portrait } from '@/components/ui/portrait'
 import { Skeleton } from '@/components/ui/skeleton'
 import { SKELETONS, TESTIMONIAL_STAGGER_MS } from '@/lib/constants'
+import { laidOutLater } from '@/lib/loading/later-layout'
 import { messages } from '@/lib/notices/messages'
 import { usePreloadedImages } from '@/lib/browser/preload-images'
 import { storedSquare } from '@/lib/supabase/storage-url'
@@ -112,7 +113,7 @@ function PeopleGrid({ people, isPending, skeletons, loading, empty }: PeopleGrid
   }
   if (people.length === 0) return <p className="text-lead">{empty}</p>
   return (
-    <ul className={GRID}>
+    <ul {...laidOutLater} className={GRID}>
       {people.map((person, index) => (
         <li key={person.id}>
           <Reveal delayMs={index * TESTIMONIAL_STAGGER_MS}>

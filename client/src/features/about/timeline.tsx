@@ -7,6 +7,7 @@ import { SectionHeading } from '@/components/layout/section-heading'
 import { Skeleton } from '@/components/ui/skeleton'
 import { cn } from '@/lib/cn'
 import { SKELETONS, TIMELINE_STAGGER_MS } from '@/lib/constants'
+import { laidOutLater } from '@/lib/loading/later-layout'
 import { messages } from '@/lib/notices/messages'
 import { useErrorToast } from '@/lib/notices/use-error-toast'
 
@@ -41,7 +42,10 @@ export function Timeline() {
           {isPending && <TimelineSkeleton />}
           {!isPending && !events?.length && <p className="text-lead">{copy.journeyEmpty}</p>}
           {events && events.length > 0 && (
-            <ol className="relative flex flex-col gap-4 before:absolute before:inset-y-2 before:left-[0.4375rem] before:w-0.5 before:bg-ink/25 md:gap-0 md:before:left-1/2 md:before:-ml-px">
+            <ol
+              {...laidOutLater}
+              className="relative flex flex-col gap-4 before:absolute before:inset-y-2 before:left-[0.4375rem] before:w-0.5 before:bg-ink/25 md:gap-0 md:before:left-1/2 md:before:-ml-px"
+            >
               {events.map((event, index) => (
                 <Station key={event.id} event={event} index={index} />
               ))}
