@@ -1,23 +1,14 @@
 /** Messages to the operator about problems, by mail and by a webhook: at once, and once a day. */
-import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server as HttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
+import { listOfProblems, Webhook, type Message } from '../support/health.ts'
 import { parse } from '../support/mime.mjs'
 import { Server } from '../support/server.mjs'
 import { MailServer } from '../support/smtp.ts'
-
-/** What the webhook gets. */
-interface Message {
-  event: string
-  text: string
-  problems: { name: string; severity: string }[]
-}
 
 /** A key that only a function has. */
 const PAY_KEY = 'sk_live_of_tests'
@@ -32,15 +23,11 @@ describe.skipIf(inject('own') === null)('an operator', { timeout: 150_000 }, () 
   let project: string
   let server: Server
   let mails: MailServer
-  let webhook: HttpServer
-  const messages: Message[] = []
+  let webhook: Webhook
+  let messages: Message[]
 
   /** Has the server look now, and returns the names of what it has found. */
-  const look = async () => {
-    const response = await fetch(`${server.adminUrl}/health/problems?refresh=true`)
-    const { problems } = (await response.json()) as Pick<Message, 'problems'>
-    return problems.map(({ name }) => name)
-  }
+  const look = async () => (await listOfProblems(server)).problems.map(({ name }) => name)
   /** Returns the newest mail. */
   const newest = () => {
     const { text = '', ...delivery } = mails.deliveries.at(-1) ?? {}
@@ -75,16 +62,8 @@ describe.skipIf(inject('own') === null)('an operator', { timeout: 150_000 }, () 
     await writeFile(path.join(project, 'functions/.env'), `PAY_KEY=${PAY_KEY}\n`)
     mails = await MailServer.start()
     mails.isRefusing = true
-    webhook = createServer((request, response) => {
-      let text = ''
-      request.on('data', (part: Buffer) => (text += part.toString()))
-      request.on('end', () => {
-        messages.push(JSON.parse(text) as Message)
-        response.end()
-      })
-    })
-    await once(webhook.listen(0, '127.0.0.1'), 'listening')
-    const { port } = webhook.address() as AddressInfo
+    webhook = await Webhook.start()
+    messages = webhook.messages
     server = await Server.start({
       project,
       keepsLog: true,
@@ -93,14 +72,14 @@ describe.skipIf(inject('own') === null)('an operator', { timeout: 150_000 }, () 
         // Behind a proxy, so that strangers can reach it.
         BASALT_TRUSTED_PROXIES: '1',
         BASALT_ADMIN_PORT: '0',
-        BASALT_HEALTH_WEBHOOK: `http://127.0.0.1:${String(port)}/a-token`,
+        BASALT_HEALTH_WEBHOOK: webhook.url,
       },
     })
   })
 
   afterAll(async () => {
     mails.stop()
-    webhook.close()
+    webhook.stop()
     await rm(folder, { recursive: true, force: true })
   })
 

@@ -1,42 +1,14 @@
 /** What is wrong with a server, since when, and what to do: in one list, in metrics, in a command and in messages. */
-import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server as HttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { basalt } from '../support/backup.mjs'
+import { listOfProblems, Webhook, type List, type Message } from '../support/health.ts'
 import { psqlAsSuperuser, Server } from '../support/server.mjs'
 import { MailServer } from '../support/smtp.ts'
-
-/** A problem of the list. */
-interface Problem {
-  name: string
-  severity: 'warning' | 'critical'
-  subject: string
-  what: string
-  remedy: string
-  since: string
-}
-
-/** The list. */
-interface List {
-  checked_at: string
-  public: boolean
-  problems: Problem[]
-}
-
-/** What the webhook gets. */
-interface Message {
-  event: string
-  server: string
-  node: string
-  text: string
-  problems: Problem[]
-}
 
 /** Settings that are safe in public, but for what a test adds. */
 const safe = {
@@ -60,8 +32,8 @@ describe.skipIf(inject('own') === null)('the health of a server', { timeout: 120
   let project: string
   let server: Server
   let mails: MailServer
-  let webhook: HttpServer
-  const messages: Message[] = []
+  let webhook: Webhook
+  let messages: Message[]
 
   const settings = () => ({
     // Behind a proxy, so that strangers can reach it.
@@ -69,18 +41,14 @@ describe.skipIf(inject('own') === null)('the health of a server', { timeout: 120
     BASALT_REQUESTS_PER_ADDRESS: '20',
     BASALT_ADMIN_PORT: '0',
     BASALT_LOG: 'info',
-    BASALT_HEALTH_WEBHOOK: `http://127.0.0.1:${String((webhook.address() as AddressInfo).port)}/a-token`,
+    BASALT_HEALTH_WEBHOOK: webhook.url,
     SSL_CERT_FILE: mails.settings.SSL_CERT_FILE ?? '',
   })
   const start = (dataDir?: string) => {
     const data = dataDir === undefined ? {} : { dataDir }
     return Server.start({ ...data, project, env: settings(), keepsLog: true })
   }
-  const list = async (query = '?refresh=true'): Promise<List> => {
-    const response = await fetch(`${server.adminUrl}/health/problems${query}`)
-    expect(response.status).toBe(200)
-    return (await response.json()) as List
-  }
+  const list = (query?: string) => listOfProblems(server, query)
   const found = async (name: string) =>
     (await list()).problems.filter((problem) => problem.name === name)
   const subjects = async (name: string) => (await found(name)).map((problem) => problem.subject)
@@ -97,21 +65,14 @@ describe.skipIf(inject('own') === null)('the health of a server', { timeout: 120
     )
     mails = await MailServer.start()
     mails.isRefusing = true
-    webhook = createServer((request, response) => {
-      let text = ''
-      request.on('data', (part: Buffer) => (text += part.toString()))
-      request.on('end', () => {
-        messages.push(JSON.parse(text) as Message)
-        response.end()
-      })
-    })
-    await once(webhook.listen(0, '127.0.0.1'), 'listening')
+    webhook = await Webhook.start()
+    messages = webhook.messages
     server = await start()
   })
 
   afterAll(async () => {
     mails.stop()
-    webhook.close()
+    webhook.stop()
     await rm(folder, { recursive: true, force: true })
   })
 

@@ -6,15 +6,9 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { freePort } from '../../bench/lib/ports.mjs'
+import { listOfProblems } from '../support/health.ts'
 import { freePorts, get, patience, serial, serve } from '../support/https.ts'
 import { Pebble } from '../support/pebble.ts'
-
-/** What the admin port says of a problem. */
-interface Problem {
-  name: string
-  severity: string
-  what: string
-}
 
 describe.skipIf(inject('own') === null)('HTTPS behind a firewall', { timeout: 120_000 }, () => {
   let folder: string
@@ -37,8 +31,7 @@ describe.skipIf(inject('own') === null)('HTTPS behind a firewall', { timeout: 12
       // The first order is one of TLS-ALPN-01, and fails. The operator reads why while there is no certificate.
       await expect.poll(() => server.log, patience).toMatch(/no new certificate.*tls-alpn-01/)
       expect(await serial(ports.https)).toBeNull()
-      const list = await fetch(`${server.adminUrl}/health/problems?refresh=true`)
-      const { problems } = (await list.json()) as { problems: Problem[] }
+      const { problems } = await listOfProblems(server)
       const problem = problems.find(({ name }) => name === 'certificate_ends')
       expect(problem?.severity).toBe('critical')
       expect(problem?.what).toContain('cannot reach this server under its names')

@@ -8,17 +8,11 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { freePort } from '../../../bench/lib/ports.mjs'
 import { databaseCertificate } from '../../support/database-certificate.ts'
+import { listOfProblems } from '../../support/health.ts'
 import { freePorts, patience, serve } from '../../support/https.ts'
 import { selfSigned } from '../../support/pebble.ts'
 import type { Server } from '../../support/server.mjs'
 import { Platform } from './support.ts'
-
-/** A problem of the list. */
-interface Problem {
-  name: string
-  subject: string
-  what: string
-}
 
 describe.skipIf(inject('own') === null)('the certificate of the port of the database', () => {
   let folder: string
@@ -26,11 +20,8 @@ describe.skipIf(inject('own') === null)('the certificate of the port of the data
   const listening = () => ({ BASALT_DATABASE_LISTEN: `127.0.0.1:${String(port)}` })
   const fingerprint = async (file: string) =>
     new X509Certificate(await readFile(file)).fingerprint256
-  const problems = async (server: Server) => {
-    const list = await fetch(`${server.adminUrl}/health/problems?refresh=true`)
-    const { problems } = (await list.json()) as { problems: Problem[] }
-    return problems.filter(({ name }) => name === 'certificate_ends')
-  }
+  const problems = async (server: Server) =>
+    (await listOfProblems(server)).problems.filter(({ name }) => name === 'certificate_ends')
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'basalt-certificate-'))
