@@ -15,23 +15,25 @@ const VAULT: [&str; 2] = ["create_secret", "update_secret"];
 
 /// Returns the beginning of `sql`, up to the first secret in it.
 pub(crate) fn excerpt(sql: &str) -> String {
+    let sql: String = sql.chars().take(LONGEST).collect();
     // Bytes stay where they are, which they would not in other scripts than ASCII.
     let small = sql.to_ascii_lowercase();
     let mut passwords = small.match_indices(PASSWORD).map(|(at, word)| at + word.len());
     let password = passwords.find(|end| is_before_literal(&small[*end..]));
     let functions = VAULT.iter().filter_map(|name| Some(small.find(name)? + name.len()));
-    let (known, end) = match functions.chain(password).min() {
-        Some(end) => (&sql[..end], REDACTED),
-        None => (sql, ""),
-    };
-    let mut excerpt: String = known.chars().take(LONGEST).collect();
-    excerpt.push_str(end);
-    excerpt
+    match functions.chain(password).min() {
+        Some(end) => format!("{}{REDACTED}", &sql[..end]),
+        None => sql,
+    }
 }
 
-/// Reports whether `text` begins with a literal: `'…'`, `E'…'`, `U&'…'` or `$$…$$`, perhaps after `=`.
+/// Reports whether `text` begins with a literal, `'…'`, `E'…'`, `U&'…'` or `$$…$$`, or with `=`: in a connection string, a
+/// password needs no quotes.
 fn is_before_literal(text: &str) -> bool {
-    let text = text.trim_start().trim_start_matches('=').trim_start();
+    let text = text.trim_start();
+    if text.starts_with('=') {
+        return true;
+    }
     let text = text.strip_prefix('e').or_else(|| text.strip_prefix("u&")).unwrap_or(text);
     text.starts_with(['\'', '$'])
 }
@@ -51,6 +53,7 @@ mod tests {
             "select vault.create_secret('secret', 'name')",
             "select password from accounts; select vault.update_secret(id, 'secret')",
             "select dblink_connect('host=elsewhere password=''secret''')",
+            "select dblink_connect('host=elsewhere password=secret')",
         ] {
             let kept = excerpt(sql);
             assert!(kept.ends_with(REDACTED) && !kept.contains("cret'") && !kept.contains("cret$"), "{kept}");
