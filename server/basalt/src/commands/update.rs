@@ -119,7 +119,8 @@ async fn install(
 /// the update goes on: it can be that the program is replaced because the database does not start with this one.
 async fn make_restore_point(settings: &Settings, version: &Version) {
     let has_backups = settings.backup.target.is_some() && !backup::is_copy(&settings.data_dir);
-    if !has_backups || settings.database.url.is_some() {
+    // Without a database there is nothing to go back to, and none is made for that.
+    if !has_backups || settings.database.url.is_some() || !embedded::has_cluster(&settings.data_dir) {
         return;
     }
     let name = format!("before {version}");
