@@ -160,8 +160,8 @@ fn bind(address: SocketAddr) -> Result<Connections, Error> {
 
 /// How a user that is not root gets a port below 1024.
 pub(crate) const PRIVILEGED: &str = "this user may not use ports below 1024. Under systemd, \
-     AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit allows it, or a socket unit with ListenStream=443; elsewhere `setcap cap_net_bind_service=+ep` on the \
-     program, or basalt.tls.port and basalt.tls.http_port with a router in front";
+     AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit allows it, or a socket unit with ListenStream=443; elsewhere \
+     `setcap cap_net_bind_service=+ep` on the program, or basalt.tls.port and basalt.tls.http_port with a router in front";
 
 /// Returns the header that tells browsers to use only HTTPS.
 fn strict(seconds: u32) -> Option<HeaderValue> {

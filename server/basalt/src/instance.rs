@@ -7,8 +7,8 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-/// How long a server may take to respond to the health check.
-const RESPONSE_LIMIT: Duration = Duration::from_secs(3);
+/// How long a server may take to respond to what commands ask its admin port.
+pub(crate) const RESPONSE_LIMIT: Duration = Duration::from_secs(3);
 
 /// A running server, with the ports that it listens on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,21 +3,17 @@
 //! Source: the Supabase CLI, `internal/status`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use crate::backend::{self, Backend, RunningPostgres};
 use crate::console;
 use crate::error::Error;
-use crate::instance::Instance;
+use crate::instance::{Instance, RESPONSE_LIMIT};
 use crate::settings::Settings;
 
 /// The path of the admin port with the functions of which the project's folder and a deployment have one each.
 pub(super) const DOUBLES: &str = "/functions/doubles";
-
-/// How long the server may take to respond.
-const RESPONSE_LIMIT: Duration = Duration::from_secs(3);
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
