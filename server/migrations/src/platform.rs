@@ -61,6 +61,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0039_logs.sql",
     "0040_backups.sql",
     "0041_certificates.sql",
+    "0042_callers.sql",
 ];
 
 impl PlatformFile {

@@ -1,7 +1,7 @@
 //! Tests of the rights of the role `postgres`, which is no superuser, and of what is done for it.
 
 use migrations::Migrator;
-use testkit::Database;
+use testkit::{Database, ROLE_PASSWORD};
 use tokio_postgres::Client;
 
 use crate::support::{Folder, count, statement_error, text};
@@ -122,9 +122,12 @@ async fn a_migration_of_postgres_creates_what_hosted_supabase_lets_it_create() {
     migrate(&mut client, sql).await.unwrap();
     client.batch_execute("create table watched (id int)").await.unwrap();
     assert_eq!(text(&client, "select current_setting('watch.seen')").await, "CREATE TABLE");
-    let published = "select concat_ws(' ', puballtables, pubinsert, pubdelete) from pg_publication
-                      where pubname = 'everything'";
-    assert_eq!(text(&client, published).await, "t t f");
+    let published = "select concat_ws(' ', puballtables, pubinsert, pubdelete, pubowner::regrole)
+                      from pg_publication where pubname = 'everything'";
+    assert_eq!(text(&client, published).await, "t t f postgres");
+    let rights = "select rolsuper::text from pg_roles where rolname = current_user";
+    assert_eq!(text(&client, rights).await, "false");
+    client.batch_execute("alter publication everything set (publish = 'insert')").await.unwrap();
     let owner = "select evtowner::regrole::text from pg_event_trigger where evtname = 'ensure_rls'";
     let superuser = text(&database.client().await, "select current_user::text").await;
     assert_eq!(text(&client, owner).await, superuser, "an event trigger can only belong to a superuser");
@@ -143,7 +146,8 @@ async fn a_migration_of_postgres_creates_what_hosted_supabase_lets_it_create() {
     }
     for sql in [
         "drop event trigger if exists absent; alter event trigger ensure_rls disable;
-         alter event trigger ensure_rls enable; drop event trigger if exists ensure_rls; drop extension dblink cascade",
+         alter event trigger ensure_rls enable; drop event trigger if exists ensure_rls; drop extension dblink cascade;
+         drop publication everything",
         "drop server other; drop extension postgres_fdw",
         "drop extension if exists \"uuid-ossp\"; create extension \"uuid-ossp\"",
     ] {
@@ -151,6 +155,34 @@ async fn a_migration_of_postgres_creates_what_hosted_supabase_lets_it_create() {
     }
     let left = "select count(*) from pg_event_trigger where evtname = 'ensure_rls'";
     assert_eq!(count(&client, left).await, 0);
+}
+
+/// The logins of the Supabase CLI inherit nothing.
+#[tokio::test]
+async fn a_login_that_has_become_postgres_may_do_the_same() {
+    let Some((database, _)) = as_postgres().await else { return };
+    let create = "select basalt.create_event_trigger('watch', 'ddl_command_end', null, 'public.see()')";
+    let sql = format!(
+        "create role becoming login noinherit password '{ROLE_PASSWORD}' in role postgres;
+         grant usage on schema basalt to becoming;
+         grant execute on function basalt.create_event_trigger(text, text, text[], regprocedure) to becoming"
+    );
+    database.client().await.batch_execute(&sql).await.unwrap();
+    let client = database.client_as("becoming").await;
+    client.batch_execute("set role postgres").await.unwrap();
+    let function = "create function public.see() returns event_trigger language plpgsql as 'begin end'";
+    client.batch_execute(function).await.unwrap();
+    client.batch_execute(create).await.unwrap();
+    client.batch_execute("select basalt.change_event_trigger('watch', 'drop')").await.unwrap();
+    client
+        .batch_execute("select basalt.publish_all_tables('everything'); drop publication everything")
+        .await
+        .unwrap();
+    client.batch_execute("select basalt.change_extension('pgcrypto', 'schema', 'public')").await.unwrap();
+    client.batch_execute("reset role").await.unwrap();
+    assert_eq!(code(&client, create).await, "42501", "it has no rights of its own");
+    drop(client);
+    database.client().await.batch_execute("drop owned by becoming; drop role becoming").await.unwrap();
 }
 
 /// Guides for hosted projects have the login of REST preload `safeupdate`, which not every Postgres has.
