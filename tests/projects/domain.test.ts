@@ -33,6 +33,7 @@ interface Report {
   stored: string
   left: string
   tables: string
+  watches: string
 }
 
 describe.skipIf(!isAllowed())('the CLI on a linked project with a domain', () => {
@@ -54,8 +55,10 @@ describe.skipIf(!isAllowed())('the CLI on a linked project with a domain', () =>
     const files = {
       'served/supabase/config.toml': 'project_id = "served"',
       'linked/supabase/config.toml': 'project_id = "linked"',
-      'linked/supabase/migrations/20300101000000_shelves.sql':
-        'create table public.shelves (id int);',
+      'linked/supabase/migrations/20300101000000_shelves.sql': `
+        create table public.shelves (id int);
+        create function public.nothing() returns event_trigger language plpgsql as 'begin end';
+        create event trigger watch on ddl_command_end execute function public.nothing();`,
       'linked/up.txt': 'hello\n',
     }
     for (const [name, text] of Object.entries(files)) {
@@ -87,6 +90,7 @@ describe.skipIf(!isAllowed())('the CLI on a linked project with a domain', () =>
     // With the files that `migration fetch` has brought.
     expect(printedBy('db reset')).toContain('20300101000000_shelves.sql')
     expect(report.tables).toBe('shelves')
+    expect(report.watches).toBe('nothing')
   })
 
   test('shows and changes who may reach the database', () => {

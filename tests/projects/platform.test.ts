@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 
 import { beforeAll, describe, expect, test } from 'vitest'
 
+import { freePort } from '../../bench/lib/ports.mjs'
 import { identityProvider } from '../support/identity-provider.mjs'
 import { Server } from '../support/server.mjs'
 import { basaltOutput, link, supabase as runSupabase } from '../support/supabase-cli.mjs'
@@ -35,6 +36,8 @@ let folder: string
 let server: Server
 let ref: string
 let token: string
+/** On which other machines reach the database. */
+let databasePort: number
 
 const basalt = (...words: string[]) => basaltOutput(server, ...words)
 const supabase = (...words: string[]) => runSupabase({ folder, token }, ...words)
@@ -78,9 +81,11 @@ beforeAll(async () => {
   await mkdir(path.join(served, 'supabase/snippets'))
   await writeFile(path.join(served, 'supabase/snippets/count.sql'), 'select count(*) from notes')
   // On the port of config.toml, the CLI takes the database for its own stack's, and looks for a container.
+  databasePort = await freePort()
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const env = {
     BASALT_DATABASE_PORT: '0',
+    BASALT_DATABASE_LISTEN: `127.0.0.1:${String(databasePort)}`,
     GOTRUE_SAML_ENABLED: 'true',
     GOTRUE_SAML_PRIVATE_KEY: privateKey.export({ type: 'pkcs1', format: 'der' }).toString('base64'),
   }
@@ -377,6 +382,38 @@ content_path = "./supabase/templates/invite.html"
       version: '20300101000000',
       name: 'shelves',
     })
+  })
+
+  test('pushes event triggers and what else only a superuser may do', async () => {
+    const port = `postgresql://postgres:postgres@127.0.0.1:${String(databasePort)}/postgres`
+    const push = () => supabase('db', 'push', `--remote=${port}?sslmode=require`, '--yes')
+    await write({
+      'migrations/20300102000000_watch.sql': `
+        create table public.seen (tag text);
+        create function public.see() returns event_trigger language plpgsql security definer
+          as $$ begin insert into public.seen values (tg_tag); end $$;
+        -- Whatever creates a view.
+        create event trigger watch on ddl_command_end when tag in ('CREATE VIEW')
+          execute function public.see();
+        create publication everything for all tables;
+        create extension if not exists hstore with schema extensions;
+        comment on extension hstore is 'Keys; and "values"';
+        create view public.known as select tag from public.seen;
+        alter event trigger watch disable;
+        create view public.unseen as select tag from public.seen;`,
+    })
+    await push()
+    expect(await server.psql('select tag from public.seen')).toBe('CREATE VIEW')
+    const published = 'select pubname from pg_publication where puballtables'
+    expect(await server.psql(published)).toBe('everything')
+    const comment = "select obj_description(oid) from pg_extension where extname = 'hstore'"
+    expect(await server.psql(comment)).toBe('Keys; and "values"')
+
+    const others = 'migrations/20300103000000_others.sql'
+    await write({ [others]: 'drop publication everything; drop event trigger pgrst_ddl_watch;' })
+    await expect(push()).rejects.toThrow(/must be owner of event trigger pgrst_ddl_watch/)
+    expect(await server.psql(published)).toBe('everything')
+    await rm(path.join(folder, 'supabase', others))
   })
 
   test('is told what its token may not do', async () => {

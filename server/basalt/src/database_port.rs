@@ -1,7 +1,8 @@
 //! A port on which other machines reach the embedded Postgres, which itself listens on this machine only.
 //!
 //! Connections are encrypted here, and those of addresses that are not allowed, or that have failed to log in too often,
-//! are refused before Postgres sees them. The logins of the server's own services are not for others.
+//! are refused before Postgres sees them. The logins of the server's own services are not for others. The statements for
+//! which `postgres` has too few rights are done for it, as in migrations.
 //!
 //! Source: PostgreSQL documentation, sections 55.2 and 55.7.
 
@@ -9,6 +10,7 @@ mod certificate;
 mod relay;
 mod rules;
 mod startup;
+mod statements;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -45,7 +45,7 @@ pub use exposure::{expose_new_tables, exposes_new_tables};
 pub use file::creates_own_trigger;
 pub use passwords::set_role_passwords;
 pub use platform::platform_checksum;
-pub use privileged::with_privileges;
+pub use privileged::{with_privileges, with_privileges_or_as_it_is};
 pub use source::digest;
 pub use split::{SplitError, Statement, split};
 pub use status::{Entry, State, Status};

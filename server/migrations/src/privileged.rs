@@ -5,16 +5,18 @@
 //! superuser and check what they are asked for (`schema/platform/0027_project_administrator.sql`). Where the session
 //! has a superuser's rights, or the database does not have these functions, the statement is run as it is.
 
+mod replaced;
 mod tokens;
 
-use tokio_postgres::types::Type;
-use tokio_postgres::{Client, GenericClient};
+use postgres::quote_literal;
+use tokio_postgres::GenericClient;
 
 use super::error::Error;
 use super::holds;
-use super::split::{Statement, split};
-use postgres::quote_literal;
+use super::split::Statement;
 use tokens::{Tokens, tokenize};
+
+pub use replaced::{with_privileges, with_privileges_or_as_it_is};
 
 /// A statement that needs more rights than `postgres` has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,31 +80,35 @@ impl Privileged {
 
     /// Reports whether the session may not run the statement itself, and the database has the function that does.
     pub(super) async fn is_needed(&self, client: &impl GenericClient) -> Result<bool, Error> {
-        let doing = "look for the rights of the role";
-        let condition = "(select not rolsuper from pg_catalog.pg_roles where rolname = current_user) and exists ( \
+        holds(client, &self.condition(), &[], "look for the rights of the role").await
+    }
+
+    /// Returns the condition, as SQL, under which [`is_needed`](Self::is_needed) holds.
+    fn condition(&self) -> String {
+        let rights = "(select not rolsuper from pg_catalog.pg_roles where rolname = current_user) and exists ( \
              select from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace \
               where n.nspname = 'basalt' and p.proname = 'create_extension' \
                 and pg_catalog.has_schema_privilege(n.oid, 'usage') \
                 and pg_catalog.has_function_privilege(p.oid, 'execute'))";
-        if !holds(client, condition, &[], doing).await? {
-            return Ok(false);
-        }
-        let (condition, names) = match self {
+        match self {
             Self::CreateExtension { name, .. } => {
-                let condition = "not exists (select from pg_catalog.pg_extension where extname = any ($1)) and exists ( \
-                     select from pg_catalog.pg_available_extension_versions \
-                      where name = any ($1) and superuser and not trusted)";
-                (condition, std::slice::from_ref(name))
+                let name = text(name);
+                format!(
+                    "{rights} and not exists (select from pg_catalog.pg_extension where extname = {name}) and exists ( \
+                       select from pg_catalog.pg_available_extension_versions \
+                        where name = {name} and superuser and not trusted)"
+                )
             }
             // Postgres itself says that there is none.
             Self::ChangeExtension { names, .. } => {
-                let condition = "pg_catalog.cardinality($1) = (select count(*) from pg_catalog.pg_extension \
-                     where extname = any ($1))";
-                (condition, &names[..])
+                let names = list(names);
+                format!(
+                    "{rights} and pg_catalog.cardinality({names}) = ( \
+                       select count(*) from pg_catalog.pg_extension where extname = any ({names}))"
+                )
             }
-            _ => return Ok(true),
-        };
-        holds(client, condition, &[(&names, Type::TEXT_ARRAY)], doing).await
+            _ => rights.to_owned(),
+        }
     }
 
     /// Has the statement carried out.
@@ -115,13 +121,8 @@ impl Privileged {
 
     /// Returns what follows `select` in the call that carries the statement out; `None` if there is nothing to do.
     pub(super) fn call(&self) -> Option<String> {
-        let text = |value: &str| format!("{}::text", quote_literal(value));
         let optional =
             |value: &Option<String>| value.as_deref().map_or_else(|| "null::text".to_owned(), text);
-        let list = |values: &[String]| {
-            let values: Vec<String> = values.iter().map(|value| quote_literal(value)).collect();
-            format!("array[{}]::text[]", values.join(", "))
-        };
         Some(match self {
             Self::CreateExtension { name, schema, version, cascade, .. } => {
                 let (name, schema, version) = (text(name), optional(schema), optional(version));
@@ -166,29 +167,15 @@ impl Privileged {
     }
 }
 
-/// Returns `sql` with the statements that the session may not run itself replaced by calls that carry them out, for
-/// text that is sent as a whole. What cannot be split into statements stays as it is: Postgres says what is wrong.
-///
-/// Errors: [`Error::Database`].
-pub async fn with_privileges(client: &Client, sql: &str) -> Result<String, Error> {
-    let Ok(statements) = split(sql) else { return Ok(sql.to_owned()) };
-    let mut replaced = String::new();
-    let mut done = 0;
-    for statement in &statements {
-        let Some(privileged) = Privileged::recognize(statement) else { continue };
-        if !privileged.is_needed(client).await? {
-            continue;
-        }
-        let call = privileged.call();
-        // A block returns no row.
-        let call =
-            call.map_or_else(String::new, |call| format!("do $basalt$ begin perform {call}; end $basalt$"));
-        replaced.push_str(&sql[done..statement.offset]);
-        replaced.push_str(&call);
-        done = statement.offset + statement.text.len();
-    }
-    replaced.push_str(&sql[done..]);
-    Ok(replaced)
+/// Returns `value` as SQL of type `text`.
+fn text(value: &str) -> String {
+    format!("{}::text", quote_literal(value))
+}
+
+/// Returns `values` as SQL of type `text[]`.
+fn list(values: &[String]) -> String {
+    let values: Vec<String> = values.iter().map(|value| quote_literal(value)).collect();
+    format!("array[{}]::text[]", values.join(", "))
 }
 
 fn create_extension(tokens: &mut Tokens) -> Option<Privileged> {
@@ -320,6 +307,7 @@ fn publish_all_tables(tokens: &mut Tokens) -> Option<Privileged> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::split::split;
 
     fn recognized(sql: &str) -> Option<Privileged> {
         Privileged::recognize(&split(sql).unwrap()[0])

@@ -176,6 +176,42 @@ describe.skipIf(inject('own') === null)('the port of the database for other mach
     expect(await who({ user: pooled, password: body.password })).toBe('postgres')
   })
 
+  test('does for postgres what only a superuser may do', async () => {
+    const query = await login()
+    await query(`
+      create schema "Watch"; set search_path = "Watch", public;
+      create function tables() returns event_trigger language plpgsql
+        as $$ begin perform set_config('watch.seen', tg_tag, false); end $$;
+      create event trigger "a 'b' $basalt$" on ddl_command_end when tag in ('CREATE TABLE')
+        execute function tables();
+      create table watched ()`)
+    expect(await query("select current_setting('watch.seen') as seen")).toEqual([
+      { seen: 'CREATE TABLE' },
+    ])
+    const { rows } = await query.client.query({
+      name: 'count',
+      text: "select count(*)::int from pg_event_trigger where evtname like 'a %'",
+    })
+    expect(rows).toEqual([{ count: 1 }])
+    await query.client.query({ name: 'drop', text: `drop event trigger "a 'b' $basalt$"` })
+    await query('create extension if not exists hstore schema "Watch"; drop extension hstore')
+    await query('create publication everything for all tables; drop publication everything')
+    await query('drop schema "Watch" cascade')
+    for (const [refused, code] of [
+      ['drop event trigger pgrst_ddl_watch', '42501'],
+      ['drop event trigger nobody', '42704'],
+      ['create event trigger a on ddl_command_end execute function nobody()', '42883'],
+      ['create event trigger a on nothing', '42601'],
+      ['begin; set local role anon; create publication p for all tables', '42501'],
+    ] as const) {
+      await expect(query(refused)).rejects.toMatchObject({ code })
+      await query('rollback')
+    }
+    // It is too long to be read, and Postgres says what it says of anybody.
+    const long = `create publication p for all tables -- ${'x'.repeat(2 ** 20)}`
+    await expect(query(long)).rejects.toMatchObject({ code: '42501' })
+  })
+
   test('understands the names that a pooler takes', async () => {
     expect(await who({ user: `postgres.${platform.ref}` })).toBe('postgres')
     const query = await login({

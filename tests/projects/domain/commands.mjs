@@ -79,6 +79,9 @@ try {
       stored,
       left: await server.psql('select count(*) from storage.objects'),
       tables: await server.psql("select to_regclass('public.shelves')"),
+      watches: await server.psql(
+        "select evtfoid::regproc from pg_event_trigger where evtname = 'watch'",
+      ),
     }),
   )
 } finally {

@@ -6,6 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy, split};
 use tokio::net::TcpStream;
 
 use super::startup::Client;
+use super::statements;
 
 /// The kinds of messages of Postgres that end a login.
 const AUTHENTICATION: u8 = b'R';
@@ -27,7 +28,7 @@ pub(super) async fn relay(
     let (mut from_client, mut to_client) = split(client);
     let (mut from_server, mut to_server) = server.into_split();
     let forth = async {
-        copy(&mut from_client, &mut to_server).await?;
+        statements::pass_on(&mut from_client, &mut to_server).await?;
         to_server.shutdown().await
     };
     let back = async {
