@@ -8,7 +8,10 @@ declare module 'pg' {
       query_timeout?: number
     })
     connect(): Promise<void>
-    query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+    query(
+      statement: string | { name: string; text: string },
+      values?: unknown[],
+    ): Promise<{ rows: Record<string, unknown>[] }>
     end(): Promise<void>
     on(event: 'error', listener: (error: Error) => void): this
   }
