@@ -6,7 +6,7 @@
  * to its end and to random moments, and compared with the journal of what was acknowledged. Ends with 1 if something is
  * missing, or is there that was written later. DRILL_SECONDS is the time between two kills (8 by default),
  * DRILL_MAX_LOSS the setting basalt.backup.max_loss (20 by default), DRILL_RESTORES the number of random moments (10
- * for a folder, 3 for S3). With DRILL_KEEP, the folder stays.
+ * by default). With DRILL_KEEP, the folder stays.
  *
  * `disks` fills the disks of the target and of the data instead, `silent` has a target that no longer responds, and `slow`
  * one that takes far less than what is written: the server goes on, and the log does not take more room than it may.
@@ -29,12 +29,13 @@ import { folderIn, startStore } from './places.mjs'
 
 const calm = 1000 * (Number(process.env.DRILL_SECONDS) || 8)
 const maxLoss = Number(process.env.DRILL_MAX_LOSS) || 20
+const restores = Number(process.env.DRILL_RESTORES) || 10
 /** How long the log may take in addition, in seconds: Postgres tries again after a minute. */
 const patience = 60
 
 const parts = {
-  folder: (/** @type {string} */ folder) => drill(folder, folderIn(folder), 10),
-  s3: async (/** @type {string} */ folder) => drill(folder, await startStore(), 3),
+  folder: (/** @type {string} */ folder) => drill(folder, folderIn(folder)),
+  s3: async (/** @type {string} */ folder) => drill(folder, await startStore()),
   disks: (/** @type {string} */ folder) => fullDisks(folder, program ?? ''),
   silent: (/** @type {string} */ folder) => badTarget(folder, program ?? '', silent),
   slow: (/** @type {string} */ folder) => badTarget(folder, program ?? '', slow),
@@ -76,9 +77,8 @@ process.exit()
 /**
  * @param {string} folder
  * @param {import('./places.mjs').Place} place
- * @param {number} restores
  */
-async function drill(folder, place, restores) {
+async function drill(folder, place) {
   const dataDir = path.join(folder, 'data')
   const begun = await beginDrill({ folder, dataDir, place, program: program ?? '', maxLoss })
   const { original, journal, writers, begin } = begun
@@ -109,7 +109,7 @@ async function drill(folder, place, restores) {
     journal,
     maxLoss,
     end,
-    moments: momentsBetween(begin, end, Number(process.env.DRILL_RESTORES) || restores),
+    moments: momentsBetween(begin, end, restores),
   })
   await place.stop()
 }
