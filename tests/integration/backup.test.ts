@@ -16,6 +16,7 @@ import path from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
+import { memory } from '../../bench/lib/processes.mjs'
 import {
   archives,
   backupFolder,
@@ -115,6 +116,10 @@ describe.skipIf(program === null)('backups', { timeout: 120_000 }, () => {
     expect(await metric(server, 'verified_timestamp_seconds')).toBeGreaterThan(0)
     expect(await metric(server, 'damaged')).toBe(0)
     expect(await metric(server, 'late')).toBe(0)
+  })
+
+  test('fit into a small machine from the start, though a passphrase takes memory', () => {
+    expect(memory(server.process.pid ?? 0).peak).toBeLessThan(400 * 2 ** 20)
   })
 
   test('have what was there before it was changed', async () => {

@@ -29,6 +29,14 @@ const FOR_PASSPHRASE: &str = "key-passphrase.age";
 /// The key in the target, for the operator's public key.
 const FOR_RECIPIENT: &str = "key-recipient.age";
 
+/// The logarithm of scrypt's cost for a passphrase: 128 MiB of memory, and some 0.3 s. Each start of the server pays it once,
+/// also on a machine with 1 GiB.
+///
+/// Source: OWASP Password Storage Cheat Sheet, "scrypt".
+const WORK_FACTOR: u8 = 17;
+/// The greatest such cost that is paid to open a key, 4 GiB: earlier releases took what their machine computed in a second.
+const GREATEST_WORK_FACTOR: u8 = 22;
+
 /// Bytes that are decrypted at a time, and how many such pieces wait to be read.
 const PIECE: usize = 256 << 10;
 const PIECES: usize = 4;
@@ -109,8 +117,7 @@ impl Key {
             Unlock::Passphrase(passphrase) => {
                 let mut identity =
                     age::scrypt::Identity::new(SecretString::from(passphrase.expose().to_owned()));
-                // The file is Basalt's own: it may have been written on a faster machine.
-                identity.set_max_work_factor(22);
+                identity.set_max_work_factor(GREATEST_WORK_FACTOR);
                 age::decrypt(&identity, &sealed).ok()
             }
             Unlock::Identity(text) => {
@@ -164,8 +171,12 @@ impl Key {
                 Err(Error::Advice(_)) => false,
                 Err(error) => return Err(error),
             };
-            if !is_known {
+            let sealed = target.read(FOR_PASSPHRASE).await?;
+            let is_cheap = sealed.is_some_and(|sealed| work_factor(&sealed) <= Some(WORK_FACTOR));
+            if !is_known || !is_cheap {
                 target.write(FOR_PASSPHRASE, self.sealed_with(passphrase).await?).await?;
+            }
+            if !is_known {
                 tracing::warn!(
                     "the backups are opened with another passphrase from now on, also the earlier ones"
                 );
@@ -180,7 +191,9 @@ impl Key {
     async fn sealed_with(&self, passphrase: Secret) -> Result<Vec<u8>, Error> {
         let text = self.text();
         let sealed = tokio::task::spawn_blocking(move || {
-            let recipient = age::scrypt::Recipient::new(SecretString::from(passphrase.expose().to_owned()));
+            let mut recipient =
+                age::scrypt::Recipient::new(SecretString::from(passphrase.expose().to_owned()));
+            recipient.set_work_factor(WORK_FACTOR);
             age::encrypt(&recipient, text.expose().as_bytes())
         });
         let sealed = sealed.await.map_err(|error| Error::Io(error.to_string()))?;
@@ -282,6 +295,14 @@ impl Key {
     }
 }
 
+/// Returns the logarithm of the cost at which the passphrase opens `sealed`; `None` if the file has no such line.
+///
+/// Source: <https://age-encryption.org/v1>, "The scrypt recipient type".
+fn work_factor(sealed: &[u8]) -> Option<u8> {
+    let line = sealed.split(|byte| *byte == b'\n').nth(1)?;
+    str::from_utf8(line).ok()?.strip_prefix("-> scrypt ")?.split(' ').nth(1)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use futures_util::TryStreamExt as _;
@@ -314,6 +335,23 @@ mod tests {
         assert!(Key::open(&target, &Unlock::Passphrase("correct horse".into())).await.is_err());
         let renewed = Key::open(&target, &Unlock::Passphrase("other".into())).await.unwrap().unwrap();
         assert_eq!(renewed.text().expose(), key.text().expose());
+    }
+
+    #[tokio::test]
+    async fn a_key_that_takes_much_memory_to_open_is_written_anew() {
+        let (_folder, target) = target();
+        let key = Key::create(&target, Some("correct horse".into()), None).await.unwrap();
+        let cost = async || work_factor(&target.read(FOR_PASSPHRASE).await.unwrap().unwrap());
+        assert_eq!(cost().await, Some(WORK_FACTOR));
+        let mut recipient = age::scrypt::Recipient::new(SecretString::from("correct horse".to_owned()));
+        recipient.set_work_factor(WORK_FACTOR + 1);
+        let sealed = age::encrypt(&recipient, key.text().expose().as_bytes()).unwrap();
+        target.write(FOR_PASSPHRASE, sealed).await.unwrap();
+        assert_eq!(cost().await, Some(WORK_FACTOR + 1));
+        key.renew_locks(&target, Some("correct horse".into()), None).await.unwrap();
+        assert_eq!(cost().await, Some(WORK_FACTOR));
+        let opened = Key::open(&target, &Unlock::Passphrase("correct horse".into())).await.unwrap().unwrap();
+        assert_eq!(opened.text().expose(), key.text().expose());
     }
 
     #[tokio::test]
