@@ -1,6 +1,7 @@
 /** A project's server as a service, on a machine whose systemctl is the tests' own. */
 import { execFile, spawnSync } from 'node:child_process'
 import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -105,6 +106,22 @@ describe.skipIf(inject('own') === null)('a service', () => {
       ...root(),
     )
     expect(refused).toContain('belongs to another user')
+  })
+
+  test.runIf(isRoot)('a server that ends at each start is not waited for', async () => {
+    const [name, taken] = ['ending', createServer()]
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    const restarts = path.join(folder, `machine/${name}.restarts`)
+    await writeFile(restarts, '3')
+    env.BASALT_ANY_PORT = 'false'
+    env.BASALT_PORT = String((taken.address() as AddressInfo).port)
+    const named = ['--name', name, ...root()]
+    const refused = await refusal('install', '--user', 'root', '--yes', ...named)
+    expect(refused).toMatch(/ends as soon as it is started.*journalctl -u ending/)
+    Object.assign(env, { BASALT_ANY_PORT: 'true', BASALT_PORT: '0' })
+    taken.close()
+    await rm(restarts)
+    await service('uninstall', '--yes', ...named)
   })
 
   test.runIf(isRoot)(

@@ -3,7 +3,7 @@ import path from 'node:path'
 
 /**
  * Does what systemctl would do with one service, in the folder of ROOT: starts what the unit names, and remembers the
- * process. It changes no user and has no sandbox.
+ * process. It changes no user and has no sandbox. It starts nothing again: a file NAME.restarts says how often it would have.
  */
 const script = `#!/bin/sh
 for last in "$@"; do :; done
@@ -22,8 +22,12 @@ case "$1" in
     end
     setsid sh -c "exec $(sed -n 's/^ExecStart=//p' "$unit")" >"$ROOT/$last.log" 2>&1 </dev/null &
     echo $! >"$ROOT/$last.pid" ;;
-  show) echo "\${pid:-0}" ;;
-  is-active) if runs; then echo active; else echo failed; exit 3; fi ;;
+  show)
+    case "$2" in
+      *NRestarts) cat "$ROOT/$last.restarts" 2>/dev/null || echo 0 ;;
+      *) echo "\${pid:-0}" ;;
+    esac ;;
+  is-active) if [ -e "$ROOT/$last.restarts" ]; then echo activating; exit 3; elif runs; then echo active; else echo failed; exit 3; fi ;;
   is-enabled) if [ -e "$ROOT/$last.enabled" ]; then echo enabled; else echo disabled; exit 1; fi ;;
 esac
 `

@@ -24,6 +24,8 @@ use unit::Unit;
 /// How long a new service may take until it serves: the first start sets up a database.
 const START_LIMIT: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(250);
+/// After how many starts in vain the reason is one that does not pass by itself, such as a port that is taken.
+const MOST_RESTARTS: u32 = 3;
 
 /// Subcommands of `service`.
 #[derive(Debug, Subcommand)]
@@ -184,6 +186,8 @@ async fn wait_until_healthy(settings: &Settings, systemd: &Systemd) -> Result<In
         }
         let what = if systemd.has_failed() {
             "has failed".to_owned()
+        } else if systemd.restarts() >= MOST_RESTARTS {
+            "ends as soon as it is started, again and again".to_owned()
         } else if begun.elapsed() > START_LIMIT {
             format!("does not serve after {} s", START_LIMIT.as_secs())
         } else {

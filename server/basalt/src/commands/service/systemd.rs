@@ -78,6 +78,11 @@ impl Systemd {
         self.state() == "failed"
     }
 
+    /// Returns how often systemd has started the service again since it was asked to start it.
+    pub(super) fn restarts(&self) -> u32 {
+        property(&self.name, "NRestarts").and_then(|count| count.parse().ok()).unwrap_or_default()
+    }
+
     /// Reports whether the service starts with the machine.
     pub(super) fn is_enabled(&self) -> bool {
         output(&["is-enabled", &self.name]).is_some_and(|state| state == "enabled")
@@ -86,7 +91,11 @@ impl Systemd {
 
 /// Returns the process of the service `name`; `None` if it has none.
 pub(in crate::commands) fn main_process(name: &str) -> Option<i32> {
-    output(&["show", "--property=MainPID", "--value", name])?.parse().ok().filter(|pid| *pid > 0)
+    property(name, "MainPID")?.parse().ok().filter(|pid| *pid > 0)
+}
+
+fn property(name: &str, property: &str) -> Option<String> {
+    output(&["show", &format!("--property={property}"), "--value", name])
 }
 
 /// Restarts the service `name`, or starts it. Does not wait until it serves.
