@@ -153,4 +153,17 @@ describe.skipIf(inject('own') === null)('an update from a page', { timeout: 120_
     await update('--back')
     expect(await version()).toBe(NEWEST)
   })
+
+  test('where there is no database yet, none is made for a restore point', async () => {
+    Object.assign(installation.env, {
+      BASALT_BACKUP_TARGET: path.join(installation.folder, 'backups'),
+      BASALT_BACKUP_PASSPHRASE: 'a passphrase of some length',
+    })
+    const printed = await update('--from', releases, '--to', '0.0.9')
+    expect(printed).toContain('is Basalt 0.0.9')
+    expect(printed).not.toContain('restore point')
+    await expect(stat(path.join(installation.project, '.basalt/postgres'))).rejects.toThrow(
+      'ENOENT',
+    )
+  })
 })
