@@ -17,13 +17,20 @@ pub(super) fn shown(section: Section, config: &ServiceConfig, reference: &str) -
     for field in config.of(section) {
         let value = match &field.secret {
             Some(secret) => Value::String(digest(secret.expose(), reference)),
-            None => field.value.clone(),
+            None => whole(&field.value),
         };
         if let Some(place) = shown.pointer_mut(&pointer(&field.name)) {
             *place = value;
         }
     }
     shown
+}
+
+/// Returns a number without a fraction as an integer: clients that are typed read no `30.0` where they expect one.
+fn whole(value: &Value) -> Value {
+    let number = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0);
+    let integer = number.and_then(|number| format!("{number:.0}").parse::<i64>().ok());
+    integer.map_or_else(|| value.clone(), Value::from)
 }
 
 /// Returns where the setting that is called `name` is in a section (RFC 6901).
@@ -152,13 +159,19 @@ mod tests {
         let field = |name: &str, value| Field::new(name, "a.key", Form::Text, value);
         let secret = Field::secret("smtp_pass", "a.key", Some("hunter2".into()));
         let config = ServiceConfig {
-            auth: vec![field("site_url", json!("https://example.org")), secret],
+            auth: vec![
+                field("site_url", json!("https://example.org")),
+                field("rate_limit_otp", json!(30.0)),
+                field("sessions_timebox", json!(1.5)),
+                secret,
+            ],
             storage: vec![field("features.s3Protocol.enabled", json!(true))],
             ..ServiceConfig::default()
         };
         let auth = shown(Section::Auth, &config, "abcdefghijklmnopqrst");
         assert_eq!(auth["site_url"], "https://example.org");
         assert_eq!((&auth["sms_otp_length"], &auth["smtp_host"]), (&json!(6), &Value::Null));
+        assert_eq!(json!([auth["rate_limit_otp"], auth["sessions_timebox"]]).to_string(), "[30,1.5]");
         assert_eq!(auth.as_object().unwrap().len(), AUTH.lines().count());
         // printf hunter2 | openssl dgst -sha256 -hmac abcdefghijklmnopqrst
         assert_eq!(auth["smtp_pass"], "0ec8dce6afbd5c2f55eddd8622292f96aff2198856c2d17d290eed51d859c39f");
