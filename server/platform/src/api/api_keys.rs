@@ -13,7 +13,7 @@ use tokens::ApiKeyKind;
 use uuid::Uuid;
 
 use super::Context;
-use super::payload::Created;
+use super::payload::{Created, id_of};
 use crate::Error;
 use crate::access::{Operator, Scope};
 use crate::store::api_keys::{self, ApiKeyRow, NewApiKey};
@@ -22,6 +22,9 @@ use crate::store::api_keys::{self, ApiKeyRow, NewApiKey};
 const VISIBLE: usize = 20;
 /// The name of the opaque keys that follow from the server's secret.
 const DEFAULT: &str = "default";
+/// The kinds of opaque keys.
+const PUBLISHABLE: &str = "publishable";
+const SECRET: &str = "secret";
 
 pub(super) struct ApiKeysApi(pub(super) Arc<Context>);
 
@@ -100,8 +103,8 @@ impl ApiKeysApi {
         let operator = self.0.enter(request, &project, Scope::ApiGatewayKeysWrite)?;
         let is_revealed = reveals(&operator, *reveal)?;
         let kind = match body.kind.as_str() {
-            "publishable" => ApiKeyKind::Publishable,
-            "secret" => ApiKeyKind::Secret,
+            PUBLISHABLE => ApiKeyKind::Publishable,
+            SECRET => ApiKeyKind::Secret,
             other => {
                 return Err(Error::invalid(format!("type: expected publishable or secret, found {other:?}")));
             }
@@ -232,9 +235,17 @@ fn reveals(operator: &Operator, wanted: Option<bool>) -> Result<bool, Error> {
     Ok(wanted == Some(true))
 }
 
+/// Returns the id of the opaque key of this kind that follows from the server's secret. It is a UUID: some clients read
+/// nothing else.
+fn default_id(kind: &str) -> String {
+    id_of(&format!("{DEFAULT}_{kind}")).to_string()
+}
+
 /// Returns the id of a key that was made. Errors: 400 for the id of one that follows from the server's secret, 404.
 fn changeable(id: &str) -> Result<Uuid, Error> {
-    if matches!(id, "anon" | "service_role") || id.starts_with(DEFAULT) {
+    if matches!(id, "anon" | "service_role")
+        || [PUBLISHABLE, SECRET].map(default_id).iter().any(|one| one == id)
+    {
         return Err(Error::invalid("This key follows from the server's secret and cannot be changed"));
     }
     id.parse().map_err(|_| missing())
@@ -292,8 +303,8 @@ pub(super) async fn list(
     let mut all = vec![
         fixed("anon", "legacy", "anon", keys.anon(), true, None),
         fixed("service_role", "legacy", "service_role", keys.service_role(), may_see, None),
-        fixed("default_publishable", "publishable", DEFAULT, keys.publishable(), true, None),
-        fixed("default_secret", "secret", DEFAULT, keys.secret(), is_revealed, template),
+        fixed(&default_id(PUBLISHABLE), PUBLISHABLE, DEFAULT, keys.publishable(), true, None),
+        fixed(&default_id(SECRET), SECRET, DEFAULT, keys.secret(), is_revealed, template),
     ];
     let rows = api_keys::list(&inner.store, &inner.project.reference()).await?;
     all.extend(rows.into_iter().map(|row| of_row(context, row, is_revealed)));
@@ -302,7 +313,7 @@ pub(super) async fn list(
 
 fn of_row(context: &Context, row: ApiKeyRow, is_revealed: bool) -> ApiKeyBody {
     let key = context.inner().seal.open_base64(&row.sealed, "api key");
-    let is_shown = is_revealed || row.kind == "publishable";
+    let is_shown = is_revealed || row.kind == PUBLISHABLE;
     ApiKeyBody {
         api_key: key.map(|key| if is_shown { key } else { masked(&key) }),
         id: Some(row.id.to_string()),
