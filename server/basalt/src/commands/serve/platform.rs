@@ -146,7 +146,7 @@ pub(super) async fn start(
     Ok(Some(handles))
 }
 
-/// Asks the services how they are: all but REST live or die with the database.
+/// Asks the services how they are: all but REST live or die with the database. Those that are off are left out.
 fn health(running: &RunningServices) -> Health {
     let (database, rest) = (running.probe.clone(), running.rest.clone());
     let has = [
@@ -158,21 +158,15 @@ fn health(running: &RunningServices) -> Health {
         let (database, rest) = (database.clone(), rest.clone());
         async move {
             let state = database.ping().await.map_err(|error| error.to_string());
-            let of_rest = match &rest {
-                None => Err("The service is off".to_owned()),
-                Some(rest) if !rest.is_ready() => Err("The schema cache is not loaded".to_owned()),
-                Some(_) => state.clone(),
-            };
-            let of = |is_on: bool| if is_on { state.clone() } else { Err("The service is off".to_owned()) };
+            let of_rest = rest.map(|rest| match rest.is_ready() {
+                true => state.clone(),
+                false => Err("The schema cache is not loaded".to_owned()),
+            });
             let mut states: Vec<ServiceHealth> =
-                has.into_iter().map(|(name, is_on)| (name, of(is_on))).collect();
-            states.extend([
-                ("rest", of_rest),
-                ("db", state.clone()),
-                ("db_postgres_user", state.clone()),
-                ("pooler", state.clone()),
-                ("pg_bouncer", state),
-            ]);
+                has.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (name, state.clone())).collect();
+            states.extend(of_rest.map(|state| ("rest", state)));
+            states
+                .extend(["db", "db_postgres_user", "pooler", "pg_bouncer"].map(|name| (name, state.clone())));
             states
         }
         .boxed()
