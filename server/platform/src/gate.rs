@@ -27,8 +27,7 @@ pub trait DatabaseGate: Send + Sync + 'static {
 }
 
 impl GateRules {
-    /// Returns the rules that allow these networks of IPv4 and IPv6, in CIDR notation. If both lists have all addresses,
-    /// or neither has any, everybody may connect.
+    /// Returns the rules that allow these networks of IPv4 and IPv6, in CIDR notation, and nobody else.
     ///
     /// Errors: the first that is no network.
     pub fn parse(v4: &[String], v6: &[String], needs_tls: bool) -> Result<Self, String> {
@@ -38,7 +37,7 @@ impl GateRules {
         }
         let is_all =
             |is_v4: bool| networks.iter().any(|(address, length)| *length == 0 && address.is_ipv4() == is_v4);
-        let everybody = networks.is_empty() || is_all(true) && is_all(false);
+        let everybody = is_all(true) && is_all(false);
         Ok(Self { allowed: (!everybody).then_some(networks), needs_tls })
     }
 
@@ -87,6 +86,8 @@ mod tests {
         assert_eq!(all, GateRules::default());
         let only_v4 = rules(&["0.0.0.0/0"], &[]).unwrap();
         assert!(allows(&only_v4, "192.0.2.8") && !allows(&only_v4, "2001:db8::1"));
+        let none = rules(&[], &[]).unwrap();
+        assert!(!allows(&none, "127.0.0.1") && !allows(&none, "::1"));
         assert_eq!(rules(&["10.0.0.0/33"], &[]), Err("10.0.0.0/33".to_owned()));
     }
 }

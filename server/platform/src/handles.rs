@@ -19,7 +19,7 @@ use crate::access::Failures;
 use crate::backups::Backups;
 use crate::console::Console;
 use crate::deployments::Deployments;
-use crate::gate::{DatabaseGate, GateRules};
+use crate::gate::DatabaseGate;
 use crate::logs::{LogParts, Logs};
 use crate::managed::{Configurable, ServiceConfig};
 use crate::postgres_settings::PostgresSettings;
@@ -27,7 +27,6 @@ use crate::project::Project;
 use crate::runtime::FunctionRuntime;
 use crate::services::{Service, ServiceEndpoint};
 use crate::store;
-use crate::store::network::NetworkSettings;
 use crate::{Error, Settings};
 
 /// The pause before another attempt to read what has changed, and the longest time without one: a notice may be lost.
@@ -251,8 +250,8 @@ impl Inner {
         });
         self.keys.api_keys().set_further(further.collect::<HashMap<_, _>>());
         if let Some(gate) = &self.gate {
-            let NetworkSettings { v4, v6, needs_tls } = store::network::read(&self.store, &project).await?;
-            match GateRules::parse(&v4, &v6, needs_tls) {
+            let settings = store::network::read(&self.store, &project).await?;
+            match settings.rules() {
                 Ok(rules) => gate.set_rules(rules),
                 Err(wrong) => tracing::error!(wrong, "what is kept about networks cannot be read"),
             }

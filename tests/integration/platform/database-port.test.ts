@@ -54,7 +54,7 @@ describe.skipIf(inject('own') === null)('the port of the database for other mach
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy()
     await Promise.all(clients.splice(0).map((client) => client.end().catch(() => undefined)))
-    await restrict([], [])
+    await restrict(['0.0.0.0/0'], ['::/0'])
     await enforce(false)
   })
 
@@ -333,6 +333,16 @@ describe.skipIf(inject('own') === null)('the port of the database for other mach
     for (const wrong of ['127.0.0.1/33', 'everybody', ''])
       expect(await restrict([wrong])).toMatchObject({ status: 400 })
     expect([await greeting(), await greeting('127.0.0.2')]).toEqual(['S', ''])
+    // Nobody may connect if no network is left, or none is asked for.
+    const last = { remove: { dbAllowedCidrs: ['127.0.0.0/31'] } }
+    await platform.project('PATCH', '/network-restrictions', { json: last })
+    const none = { dbAllowedCidrs: [], dbAllowedCidrsV6: [] }
+    expect(await shownRules()).toMatchObject({ config: none })
+    expect(await greeting()).toBe('')
+    expect(await restrict(all.dbAllowedCidrs, all.dbAllowedCidrsV6)).toMatchObject({ status: 201 })
+    expect(await greeting('127.0.0.2')).toBe('S')
+    expect(await restrict([], [])).toMatchObject({ status: 201, body: { config: none } })
+    expect(await greeting('127.0.0.2')).toBe('')
     expect(await restrict(all.dbAllowedCidrs, all.dbAllowedCidrsV6)).toMatchObject({ status: 201 })
     expect(await greeting('127.0.0.2')).toBe('S')
   })

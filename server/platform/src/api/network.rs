@@ -14,11 +14,8 @@ use super::Context;
 use super::payload::{Created, Done};
 use crate::Error;
 use crate::access::{Operator, Scope};
-use crate::gate::{DatabaseGate, GateRules};
+use crate::gate::DatabaseGate;
 use crate::store::network::{self, NetworkSettings};
-
-/// The networks that stand for all addresses.
-const ALL: ([&str; 1], [&str; 1]) = (["0.0.0.0/0"], ["::/0"]);
 
 pub(super) struct NetworkApi(pub(super) Arc<Context>);
 
@@ -68,7 +65,7 @@ impl NetworkApi {
         Ok(Json(self.described().await?))
     }
 
-    /// Makes networks the only ones that may connect. Connections that are open go on.
+    /// Makes networks the only ones that may connect; with empty lists, nobody may. Connections that are open go on.
     #[oai(path = "/projects/:project/network-restrictions/apply", method = "post")]
     async fn restrict(
         &self,
@@ -77,11 +74,16 @@ impl NetworkApi {
         networks: Json<Networks>,
     ) -> Result<Created<Value>, Error> {
         let operator = self.0.enter(request, &project, Scope::DatabaseNetworkRestrictionsWrite)?;
-        let settings = NetworkSettings {
-            v4: networks.0.db_allowed_cidrs.unwrap_or_default(),
-            v6: networks.0.db_allowed_cidrs_v6.unwrap_or_default(),
-            ..self.settings().await?
-        };
+        let Networks { db_allowed_cidrs: v4, db_allowed_cidrs_v6: v6 } = networks.0;
+        let is_asked = v4.is_some() || v6.is_some();
+        let (v4, v6) = (v4.unwrap_or_default(), v6.unwrap_or_default());
+        let before = self.settings().await?;
+        // What tools have read they may send back, also where there is nobody to restrict.
+        if self.0.inner().gate.is_none() && before.allowed() == (v4.clone(), v6.clone()) {
+            return Ok(Created::of(self.described().await?));
+        }
+        let nobody = is_asked && v4.is_empty() && v6.is_empty();
+        let settings = NetworkSettings { v4, v6, nobody, ..before };
         self.set(&operator, &settings).await?;
         Ok(Created::of(self.described().await?))
     }
@@ -96,6 +98,7 @@ impl NetworkApi {
     ) -> Result<Json<Value>, Error> {
         let operator = self.0.enter(request, &project, Scope::DatabaseNetworkRestrictionsWrite)?;
         let mut settings = self.settings().await?;
+        let had_none = settings.has_none();
         if let Some(removed) = &change.remove {
             let is_removed = |list: &Option<Vec<String>>, one: &String| {
                 list.as_ref().is_some_and(|list| list.contains(one))
@@ -107,6 +110,8 @@ impl NetworkApi {
             settings.v4.extend(added.db_allowed_cidrs.unwrap_or_default());
             settings.v6.extend(added.db_allowed_cidrs_v6.unwrap_or_default());
         }
+        // Without the last one, nobody may connect, rather than everybody.
+        settings.nobody = settings.has_none() && (settings.nobody || !had_none);
         self.set(&operator, &settings).await?;
         let networks = settings.described();
         Ok(Json(json!({
@@ -205,7 +210,9 @@ impl NetworkApi {
     /// Keeps settings and puts them in force. Errors: 400 for what is no network.
     async fn set(&self, operator: &Operator, settings: &NetworkSettings) -> Result<(), Error> {
         self.gate()?;
-        rules(settings)?;
+        settings
+            .rules()
+            .map_err(|wrong| Error::invalid(format!("{wrong:?} is no network in CIDR notation")))?;
         let inner = self.0.inner();
         network::write(&inner.store, &inner.project.reference(), settings).await?;
         inner.refresh().await?;
@@ -218,18 +225,9 @@ impl NetworkApi {
     }
 
     async fn described(&self) -> Result<Value, Error> {
-        let NetworkSettings { v4, v6, .. } = self.settings().await?;
-        let config = match v4.is_empty() && v6.is_empty() {
-            true => json!({ "dbAllowedCidrs": ALL.0, "dbAllowedCidrsV6": ALL.1 }),
-            false => json!({ "dbAllowedCidrs": v4, "dbAllowedCidrsV6": v6 }),
-        };
+        let (v4, v6) = self.settings().await?.allowed();
+        let config = json!({ "dbAllowedCidrs": v4, "dbAllowedCidrsV6": v6 });
         let entitlement = if self.0.inner().gate.is_some() { "allowed" } else { "disallowed" };
         Ok(json!({ "entitlement": entitlement, "config": config, "status": "applied" }))
     }
-}
-
-/// Returns the rules of settings. Errors: 400 for what is no network.
-fn rules(settings: &NetworkSettings) -> Result<GateRules, Error> {
-    GateRules::parse(&settings.v4, &settings.v6, settings.needs_tls)
-        .map_err(|wrong| Error::invalid(format!("{wrong:?} is no network in CIDR notation")))
 }

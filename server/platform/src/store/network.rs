@@ -6,28 +6,51 @@ use serde_json::Value;
 
 use super::{Changes, document_of, json};
 use crate::Error;
+use crate::gate::GateRules;
+
+/// The networks that stand for all addresses.
+const ALL: (&str, &str) = ("0.0.0.0/0", "::/0");
 
 /// What is set; the default admits everybody.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NetworkSettings {
-    /// The networks of IPv4 that may connect; none of either kind: all.
+    /// The networks of IPv4 that may connect; none of either kind: all, unless it is `nobody`.
     #[serde(default)]
     pub(crate) v4: Vec<String>,
     /// The networks of IPv6.
     #[serde(default)]
     pub(crate) v6: Vec<String>,
+    /// Whether it was asked for that no network may connect.
+    #[serde(default)]
+    pub(crate) nobody: bool,
     /// Whether connections have to be encrypted.
     #[serde(default)]
     pub(crate) needs_tls: bool,
 }
 
 impl NetworkSettings {
+    /// Returns the networks of IPv4 and those of IPv6 that may connect.
+    pub(crate) fn allowed(&self) -> (Vec<String>, Vec<String>) {
+        match self.has_none() && !self.nobody {
+            true => (vec![ALL.0.to_owned()], vec![ALL.1.to_owned()]),
+            false => (self.v4.clone(), self.v6.clone()),
+        }
+    }
+
+    /// Returns the rules for the port of the database. Errors: the first that is no network.
+    pub(crate) fn rules(&self) -> Result<GateRules, String> {
+        let (v4, v6) = self.allowed();
+        GateRules::parse(&v4, &v6, self.needs_tls)
+    }
+
+    /// Reports whether no network is named.
+    pub(crate) fn has_none(&self) -> bool {
+        self.v4.is_empty() && self.v6.is_empty()
+    }
+
     /// Returns the networks, each with its kind.
     pub(crate) fn described(&self) -> Vec<Value> {
-        let (v4, v6) = match self.v4.is_empty() && self.v6.is_empty() {
-            true => (vec!["0.0.0.0/0".to_owned()], vec!["::/0".to_owned()]),
-            false => (self.v4.clone(), self.v6.clone()),
-        };
+        let (v4, v6) = self.allowed();
         let described = |kind: &'static str, list: Vec<String>| {
             list.into_iter().map(move |address| serde_json::json!({ "address": address, "type": kind }))
         };
