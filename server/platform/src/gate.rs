@@ -19,6 +19,9 @@ pub trait DatabaseGate: Send + Sync + 'static {
     /// Reports whether connections have to be encrypted.
     fn is_tls_needed(&self) -> bool;
 
+    /// Reports whether they have to be, whatever the rules say, since other machines reach the port.
+    fn is_tls_always_needed(&self) -> bool;
+
     /// Returns the addresses that are banned because their logins have failed too often.
     fn banned(&self) -> Vec<IpAddr>;
 

@@ -134,6 +134,10 @@ impl DatabaseGate for Gate {
         self.needs_tls()
     }
 
+    fn is_tls_always_needed(&self) -> bool {
+        self.is_public
+    }
+
     fn banned(&self) -> Vec<IpAddr> {
         let failures = self.failures.lock();
         let mut banned: Vec<IpAddr> = failures

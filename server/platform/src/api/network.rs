@@ -169,7 +169,9 @@ impl NetworkApi {
         Ok(Json(json!({ "currentConfig": { "database": is_needed }, "appliedSuccessfully": true })))
     }
 
-    /// Demands TLS of connections from other machines, or stops to. Beyond a loopback address it is always demanded.
+    /// Demands TLS of connections from other machines, or stops to.
+    ///
+    /// Errors: 400 beyond a loopback address, where it is always demanded.
     #[oai(path = "/projects/:project/ssl-enforcement", method = "put")]
     async fn enforce_ssl(
         &self,
@@ -181,6 +183,12 @@ impl NetworkApi {
         let needs_tls = change.requested_config.database;
         if self.0.inner().gate.is_none() && !needs_tls {
             return Ok(Json(json!({ "currentConfig": { "database": false }, "appliedSuccessfully": true })));
+        }
+        if self.gate()?.is_tls_always_needed() && !needs_tls {
+            return Err(Error::invalid(
+                "Connections to the database have to be encrypted while other machines reach its port \
+                 (basalt.database.listen)",
+            ));
         }
         let settings = NetworkSettings { needs_tls, ..self.settings().await? };
         self.set(&operator, &settings).await?;
