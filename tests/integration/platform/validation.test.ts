@@ -7,7 +7,11 @@ import { Platform, saying, type Answer, type Content, type FunctionBody } from '
 /** Operations that a server which is one project, with a Postgres of its own, refuses. */
 const REFUSED = [
   'post /v1/projects',
+  'delete /v1/projects/{ref}',
   'post /v1/projects/{ref}/branches',
+  'patch /v1/projects/{ref}/billing/addons',
+  'patch /v1/projects/{ref}/database/password',
+  'delete /v1/projects/{ref}/config/auth/third-party-auth/{tpa_id}',
   'patch /v1/projects/{ref}/config/database/pooler',
 ]
 
@@ -19,6 +23,7 @@ describe.skipIf(inject('own') === null)(
 
     beforeAll(async () => {
       platform = await Platform.start({
+        config: '[auth.third_party.firebase]\nenabled = true\nproject_id = "documented"',
         files: { 'snippets/count.sql': 'select count(*) from notes' },
         env: { BASALT_DATABASE_LISTEN: '127.0.0.1:0' },
       })
@@ -95,7 +100,6 @@ describe.skipIf(inject('own') === null)(
       'post /v1/projects/{ref}/database/webhooks/enable',
       'get /v1/projects/{ref}/actions',
       'get /v1/projects/{ref}/analytics/endpoints/logs.all',
-      'get /v1/projects/{ref}/config/auth/third-party-auth',
       'get /v1/projects/{ref}/database/context',
       'get /v1/projects/{ref}/database/openapi',
       'get /v1/projects/{ref}/jit-access',
@@ -365,9 +369,15 @@ describe.skipIf(inject('own') === null)(
     })
 
     test('refusals', async () => {
+      const [issuer] = await ask<{ id: string }[]>(
+        'get /v1/projects/{ref}/config/auth/third-party-auth',
+      )
+      const tpa_id = issuer?.id ?? ''
+      const ofIssuer = 'get /v1/projects/{ref}/config/auth/third-party-auth/{tpa_id}'
+      expect(await ask(ofIssuer, {}, { tpa_id })).toEqual(issuer)
       for (const operation of REFUSED) {
         const [method = '', path = ''] = operation.split(' ')
-        const place = path.replace('{ref}', platform.ref)
+        const place = path.replace('{ref}', platform.ref).replace('{tpa_id}', tpa_id)
         const { status, body } = await platform.request(method.toUpperCase(), place, { json: {} })
         expect({ operation, status, body }).toEqual({
           operation,

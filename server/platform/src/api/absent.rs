@@ -112,6 +112,13 @@ impl AbsentApi {
         self.refuse(request, &project, Scope::ProjectAdminWrite, message)
     }
 
+    /// Refuses to change the password of `postgres`, which the server itself logs in with.
+    #[oai(path = "/projects/:project/database/password", method = "patch")]
+    async fn password(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        let message = "The password of postgres is the server's own: make another role for other programs";
+        self.refuse(request, &project, Scope::DatabaseWrite, message)
+    }
+
     /// Returns the schemas of the database.
     #[oai(path = "/projects/:project/database/context", method = "get")]
     async fn schemas(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {

@@ -40,6 +40,14 @@ impl OthersApi {
         Ok(Json(json!({ "selected_addons": [], "available_addons": [] })))
     }
 
+    /// Refuses to add an add-on, such as another size of the machine.
+    #[oai(path = "/projects/:project/billing/addons", method = "patch")]
+    async fn add_addon(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::ProjectAdminWrite)?;
+        let message = "This server has no add-ons, and the size of the machine is its owner's to choose";
+        Err(Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into()))
+    }
+
     /// Returns whether the database refuses writes.
     #[oai(path = "/projects/:project/readonly", method = "get")]
     async fn readonly(&self, request: &Request, project: Path<String>) -> Result<Json<Value>, Error> {

@@ -78,6 +78,16 @@ impl ProjectsApi {
         Ok(Json(BriefProject { id: 1, reference: project.0, name: change.0.name }))
     }
 
+    /// Refuses to delete a project: the server is it.
+    #[oai(path = "/projects/:project", method = "delete")]
+    async fn delete(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::ProjectAdminWrite)?;
+        Err(Error::Refused(
+            http::StatusCode::NOT_IMPLEMENTED,
+            "This server is the project: stop the server, and remove its data folder on the machine".into(),
+        ))
+    }
+
     /// Returns how the services are that `services` names; without it, all of them.
     #[oai(path = "/projects/:project/health", method = "get")]
     async fn health(&self, request: &Request, project: Path<String>) -> Result<Json<Vec<Value>>, Error> {

@@ -77,31 +77,39 @@ impl SigningKeysApi {
         project: Path<String>,
     ) -> Result<Json<Vec<Value>>, Error> {
         self.0.enter(request, &project, Scope::AuthConfigRead)?;
-        let project = super::projects::described(&self.0).await?;
-        let (_, _, since) = project.identity();
-        let described = |issuer: &String| {
-            json!({
-                "id": id_of(issuer),
-                "type": "oidc",
-                "oidc_issuer_url": issuer,
-                "jwks_url": null,
-                "custom_jwks": null,
-                "resolved_jwks": null,
-                "inserted_at": since,
-                "updated_at": since,
-                "resolved_at": null,
-            })
-        };
-        Ok(Json(self.0.settings.config.third_parties.iter().map(described).collect()))
+        self.trusted().await.map(Json)
+    }
+
+    /// Returns another server whose tokens are accepted.
+    #[oai(path = "/projects/:project/config/auth/third-party-auth/:id", method = "get")]
+    async fn third_party(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        id: Path<String>,
+    ) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::AuthConfigRead)?;
+        self.trusted_one(&id).await.map(Json)
     }
 
     /// Refuses to add another server.
     #[oai(path = "/projects/:project/config/auth/third-party-auth", method = "post")]
     async fn add_third_party(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
         self.0.enter(request, &project, Scope::AuthConfigWrite)?;
-        let message =
-            "Other servers are named in this server's files: change [auth.third_party] of config.toml there";
-        Err(Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into()))
+        Err(named_in_files())
+    }
+
+    /// Refuses to remove another server.
+    #[oai(path = "/projects/:project/config/auth/third-party-auth/:id", method = "delete")]
+    async fn remove_third_party(
+        &self,
+        request: &Request,
+        project: Path<String>,
+        id: Path<String>,
+    ) -> Result<Done, Error> {
+        self.0.enter(request, &project, Scope::AuthConfigWrite)?;
+        self.trusted_one(&id).await?;
+        Err(named_in_files())
     }
 
     /// Refuses to remove a key.
@@ -133,6 +141,34 @@ impl SigningKeysApi {
     }
 }
 
+impl SigningKeysApi {
+    /// Returns the other servers whose tokens are accepted.
+    async fn trusted(&self) -> Result<Vec<Value>, Error> {
+        let project = super::projects::described(&self.0).await?;
+        let (_, _, since) = project.identity();
+        let described = |issuer: &String| {
+            json!({
+                "id": id_of(issuer),
+                "type": "oidc",
+                "oidc_issuer_url": issuer,
+                "jwks_url": null,
+                "custom_jwks": null,
+                "resolved_jwks": null,
+                "inserted_at": since,
+                "updated_at": since,
+                "resolved_at": null,
+            })
+        };
+        Ok(self.0.settings.config.third_parties.iter().map(described).collect())
+    }
+
+    /// Returns the one with this id. Errors: 404.
+    async fn trusted_one(&self, id: &str) -> Result<Value, Error> {
+        let found = self.trusted().await?.into_iter().find(|one| one["id"] == id);
+        found.ok_or_else(|| Error::missing("There is no such server whose tokens are accepted"))
+    }
+}
+
 /// Returns the keys, the one that signs first. The server does not know when they were made; `since` is when the
 /// project was.
 fn listed(keys: &Keys, since: &str) -> Vec<Value> {
@@ -159,5 +195,11 @@ fn listed(keys: &Keys, since: &str) -> Vec<Value> {
 
 fn in_files() -> Error {
     let message = "The keys of this server are in its files: see auth.signing_keys_path of config.toml there";
+    Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into())
+}
+
+fn named_in_files() -> Error {
+    let message =
+        "Other servers are named in this server's files: change [auth.third_party] of config.toml there";
     Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into())
 }
