@@ -215,6 +215,8 @@ impl Settings {
             (None, Some(path)) => project.resolve(path),
             (None, None) => project.root.join(DATA_FOLDER),
         };
+        // The programs that are started run in other folders.
+        let data_dir = std::path::absolute(&data_dir).unwrap_or(data_dir);
         let services = Services::read(&mut reader, &project, &data_dir)?;
         let tls = https::read(&mut reader, &project, invocation)?;
         server.external_url = server.external_url.or_else(|| tls.url());

@@ -4,6 +4,7 @@
 //! ends with its last call: no call is lost, and a version that does not start replaces nothing.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::Arc;
@@ -29,9 +30,16 @@ impl Functions {
     /// Errors: what to tell the person who deploys it, in Deno's words.
     pub async fn download_imports(&self, deployed: &DeployedFunction) -> Result<(), String> {
         let host = &self.0.host;
-        let mut command = host.cache_command(deployed)?;
-        let output = timeout(DOWNLOAD_LIMIT, command.output()).await;
-        match output {
+        let folder = host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        let output = async {
+            let mut command = host.cache_command(deployed, &folder).await?;
+            Ok::<_, String>(timeout(DOWNLOAD_LIMIT, command.output()).await)
+        };
+        let output = output.await;
+        let _ = std::fs::remove_dir_all(&folder);
+        match output? {
             Ok(Ok(Output { status, .. })) if status.success() => Ok(()),
             Ok(Ok(Output { stderr, .. })) => Err(String::from_utf8_lossy(&stderr).trim().to_owned()),
             Ok(Err(error)) => Err(format!("Deno cannot be run: {error}")),

@@ -24,6 +24,7 @@ use http::StatusCode;
 use http::response::Parts;
 use parking_lot::Mutex;
 use telemetry::Usage;
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -125,10 +126,21 @@ async fn boot(launch: &Launch<'_>) -> Result<BootedProcess, NotBooted> {
         tokio::spawn(output::follow_output(output, log.clone(), ready));
     }
     let errors = child.stderr.take().map(|errors| tokio::spawn(output::follow_errors(errors, log)));
-    let input = child.stdin.take();
+    let mut input = child.stdin.take();
+    let variables = launch.variables();
+    let giving = async {
+        if let Some(input) = &mut input {
+            // A process that ends first says why.
+            let _ = input.write_all(variables.as_bytes()).await;
+        }
+    };
     let limit = launch.settings.limits.boot;
+    let ready = async {
+        giving.await;
+        is_ready.await
+    };
     let outcome = tokio::select! {
-        Ok(()) = is_ready => Ok(()),
+        Ok(()) = ready => Ok(()),
         status = child.wait() => Err(match status {
             Ok(status) => format!("its process ended before it was ready ({status})"),
             Err(error) => format!("its process cannot be watched: {error}"),

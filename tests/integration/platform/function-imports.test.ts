@@ -56,6 +56,23 @@ describe.skipIf(inject('own') === null)('what deployed functions import', () => 
     expect(await platform.call(slug)).toEqual({ status: 200, text: 'good day Ada' })
   })
 
+  test('needs no registry for the types of the hosted runtime, which each new function imports', async () => {
+    // As `supabase functions new` writes it.
+    const files = {
+      'supabase/functions/typed/index.ts': `
+        import "@supabase/functions-js/edge-runtime.d.ts"
+        Deno.serve(() => new Response('typed'))`,
+      'supabase/functions/typed/deno.json': JSON.stringify({
+        imports: { '@supabase/functions-js': 'jsr:@supabase/functions-js@^2' },
+      }),
+    }
+    const metadata = { import_map_path: 'supabase/functions/typed/deno.json' }
+    const { status, body } = await platform.deploy('typed', files, { metadata })
+    expect({ status, body }).toMatchObject({ status: 201 })
+    expect(await platform.call('typed')).toEqual({ status: 200, text: 'typed' })
+    expect((await platform.project('DELETE', '/functions/typed')).status).toBe(200)
+  })
+
   test('is of the same version after a restart, whatever is newer', async () => {
     await registry.publish('1.3.0', 'good evening')
     await restart()

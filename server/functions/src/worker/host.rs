@@ -1,7 +1,7 @@
 //! What all functions share: settings, variables, deployments, and the folder of their sockets.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -10,7 +10,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::imports::Imports;
+use super::imports::{self, Imports};
 use super::places::Places;
 use super::process::Launch;
 use crate::deno::NoDeno;
@@ -119,20 +119,30 @@ impl Host {
         Some(found)
     }
 
-    /// Returns the command that downloads what `deployed` imports. Errors: there is no Deno.
-    pub(crate) fn cache_command(&self, deployed: &DeployedFunction) -> Result<Command, String> {
+    /// Returns the command that downloads what `deployed` imports. It may need `folder`, which is empty.
+    ///
+    /// Errors: there is no Deno, or a deployment imports files that are not its own.
+    pub(crate) async fn cache_command(
+        &self,
+        deployed: &DeployedFunction,
+        folder: &Path,
+    ) -> Result<Command, String> {
         let configuration = self.configuration();
-        let launch = Launch {
+        let mut launch = Launch {
             deno: self.deno.as_ref().map_err(ToString::to_string)?,
             script: &self.script,
             deployed,
-            folder: &self.sockets,
+            folder,
             environment: &BTreeMap::new(),
             settings: &configuration.settings,
             lines: &self.lines,
             imports: Imports::default(),
             own_map: None,
         };
+        if let Some(deployment) = &deployed.deployment {
+            launch.imports = imports::read_own(&launch, &deployment.folder).await?;
+            launch.map_runtime_types();
+        }
         Ok(launch.cache_command())
     }
 

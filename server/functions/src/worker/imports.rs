@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
@@ -46,6 +46,9 @@ struct Dependency {
     specifier: String,
     /// `None` if only types are imported, which nothing reads when the function runs.
     code: Option<Target>,
+    /// What declares the types.
+    #[serde(rename = "type")]
+    types: Option<Target>,
     #[serde(default)]
     is_dynamic: bool,
 }
@@ -59,9 +62,7 @@ struct Target {
 /// Reads the import graph of the function. What cannot be read is left out: Deno then says why when it runs the
 /// function.
 pub(super) async fn read(launch: &Launch<'_>) -> Imports {
-    let output = timeout(LIMIT, launch.graph_command().output()).await;
-    let Ok(Ok(output)) = output else { return Imports::default() };
-    let Ok(graph) = serde_json::from_slice::<Graph>(&output.stdout) else { return Imports::default() };
+    let Some(graph) = graph(launch).await else { return Imports::default() };
     let own = launch.readable();
     let settings = launch.settings;
     let project = match &launch.deployed.deployment {
@@ -75,6 +76,49 @@ pub(super) async fn read(launch: &Launch<'_>) -> Imports {
         tracing::error!(target: "function", function = launch.deployed.name, "{refusal}");
     }
     imports
+}
+
+/// Returns what a deployment imports, whose files are in `folder`: no other local file. When Deno downloads modules it reads
+/// whatever an import names, and shows lines of it in its messages.
+///
+/// Errors: what to tell the person who deploys it.
+pub(super) async fn read_own(launch: &Launch<'_>, folder: &Path) -> Result<Imports, String> {
+    let graph = graph(launch).await;
+    let graph = graph.ok_or_else(|| "Deno cannot say what the function imports".to_owned())?;
+    match foreign_import(&graph, folder) {
+        Some(import) => Err(format!("{import}, which is not among the files of the function")),
+        None => Ok(choose(&graph, &[folder.to_owned()], &Project::new(&[folder], folder)).0),
+    }
+}
+
+/// Returns the import graph of the function; `None` if Deno does not say it in time.
+async fn graph(launch: &Launch<'_>) -> Option<Graph> {
+    let output = timeout(LIMIT, launch.graph_command().output()).await.ok()?.ok()?;
+    serde_json::from_slice(&output.stdout).ok()
+}
+
+/// Returns which import leads to a local file outside `folder`, in words; `None` if none does.
+fn foreign_import(graph: &Graph, folder: &Path) -> Option<String> {
+    // Deno decodes the parts of a path only after it has resolved `..` between slashes.
+    let is_own =
+        |path: &Path| path.starts_with(folder) && !path.components().any(|part| part == Component::ParentDir);
+    let is_foreign = |url: &str| file(url).is_some_and(|path| !is_own(&path));
+    let leads_out = |target: &Option<Target>| {
+        target.as_ref().and_then(|target| target.specifier.as_deref()).is_some_and(is_foreign)
+    };
+    for module in &graph.modules {
+        let Some(dependency) =
+            module.dependencies.iter().find(|one| leads_out(&one.code) || leads_out(&one.types))
+        else {
+            continue;
+        };
+        let importer = file(&module.specifier);
+        let importer = importer.as_deref().and_then(|path| path.strip_prefix(folder).ok());
+        let importer = importer.map_or_else(|| "a module".to_owned(), |path| path.display().to_string());
+        return Some(format!("{importer} imports {:?}", dependency.specifier));
+    }
+    let is_there = graph.modules.iter().map(|module| &module.specifier).chain(&graph.roots);
+    is_there.into_iter().any(|url| is_foreign(url)).then(|| "it imports a file".to_owned())
 }
 
 /// Returns the imports in `graph`, of which `own` may be read anyway, and a message for each that is refused.
@@ -181,6 +225,45 @@ mod tests {
         ] {
             assert_eq!(is_runtime_types(url), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn imports_that_leave_a_deployment_are_found() {
+        let folder = Path::new("/data/functions/a/1/source");
+        let found = |kind: &str, url: &str| {
+            let graph = serde_json::json!({
+                "roots": ["file:///data/functions/a/1/source/index.ts"],
+                "modules": [
+                    { "specifier": "file:///data/functions/a/1/source/index.ts", "dependencies": [
+                        { "specifier": "npm:x", "code": { "specifier": "npm:x" } },
+                        { "specifier": "./other", kind: { "specifier": url } },
+                    ] },
+                ],
+            });
+            foreign_import(&serde_json::from_value(graph).unwrap(), folder)
+        };
+        for own in
+            ["file:///data/functions/a/1/source/_shared/b%20c.ts", "https://example.org/x.ts", "jsr:@a/b"]
+        {
+            assert_eq!(found("code", own), None, "{own}");
+        }
+        for foreign in [
+            "file:///data/pgpass",
+            "file:///data/functions/a/1/source/..%2f..%2f..%2f..%2fpgpass",
+            "file:///data/functions/a/1/source-of-another/index.ts",
+            "file:///",
+        ] {
+            for kind in ["code", "type"] {
+                assert_eq!(
+                    found(kind, foreign).as_deref(),
+                    Some("index.ts imports \"./other\""),
+                    "{foreign}"
+                );
+            }
+        }
+        let elsewhere =
+            serde_json::json!({ "roots": [], "modules": [{ "specifier": "file:///etc/passwd" }] });
+        assert!(foreign_import(&serde_json::from_value(elsewhere).unwrap(), folder).is_some());
     }
 
     #[test]

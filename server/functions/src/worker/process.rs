@@ -12,6 +12,7 @@ use tokio::process::Command;
 use tokio::sync::broadcast;
 
 use super::connections::sockets;
+use super::import_map;
 use super::imports::Imports;
 use crate::settings::{DeployedFunction, Settings};
 
@@ -37,6 +38,11 @@ const DENO_VARIABLES: [(&str, bool); 17] = [
     ("https_proxy", true),
     ("npm_config_*", false),
 ];
+
+/// Those of the function's own variables that Deno reads when it loads modules. The others are no part of what its process is
+/// started with: the loader of programs and Deno itself would obey some of them.
+const OF_REGISTRIES: [&str; 5] =
+    ["DENO_AUTH_TOKENS", "JSR_NPM_URL", "JSR_URL", "NPM_CONFIG_REGISTRY", "npm_config_registry"];
 
 /// Bytes of a path that have a meaning in URLs.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -65,7 +71,8 @@ pub(super) struct Launch<'a> {
 
 impl Launch<'_> {
     /// Returns the command that starts the process. The process is in a process group of its own, so that Ctrl-C in a
-    /// terminal reaches only the server. It ends when its standard input closes, so that it cannot outlive the server.
+    /// terminal reaches only the server. Its standard input gets [`variables`](Self::variables) first; when it closes, the
+    /// process ends, so that it cannot outlive the server.
     pub(super) fn command(&self) -> Command {
         let machine = self.machine();
         let mut command = Command::new(self.deno);
@@ -95,7 +102,9 @@ impl Launch<'_> {
     }
 
     fn set_up(&self, command: &mut Command, machine: &BTreeMap<String, OsString>) {
-        command.env_clear().envs(machine).envs(self.environment);
+        let of_registries =
+            self.environment.iter().filter(|(name, _)| OF_REGISTRIES.contains(&name.as_str()));
+        command.env_clear().envs(machine).envs(of_registries);
         command.env("DENO_DIR", &self.settings.cache).env("DENO_NO_UPDATE_CHECK", "1").env("NO_COLOR", "1");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.current_dir(self.function_folder()).process_group(0).kill_on_drop(true);
@@ -122,6 +131,11 @@ impl Launch<'_> {
             }
             None => vec!["--no-lock".into()],
         }
+    }
+
+    /// Returns the line with the variables that the function gets.
+    pub(super) fn variables(&self) -> String {
+        format!("{}\n", json!(self.environment))
     }
 
     /// Returns the variables of the server that Deno needs.
@@ -168,6 +182,18 @@ impl Launch<'_> {
             return set.or_else(|| own.into_iter().find(|path| path.is_file()));
         }
         set.or_else(|| own.into_iter().chain(common).find(|path| path.is_file()))
+    }
+
+    /// Has the types of the hosted runtime, if the function imports them, be an empty module: an import map in the folder of
+    /// its sockets takes the place of the project's.
+    pub(super) fn map_runtime_types(&mut self) {
+        if self.imports.runtime_types.is_empty() {
+            return;
+        }
+        let map = import_map::with_empty(self.import_map().as_deref(), &self.imports.runtime_types);
+        let path = self.folder.join("import_map.json");
+        let is_written = map.is_some_and(|map| std::fs::write(&path, map.to_string()).is_ok());
+        self.own_map = is_written.then_some(path);
     }
 
     /// Returns the arguments that name the import map or the `deno.json`.

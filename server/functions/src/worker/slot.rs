@@ -16,7 +16,7 @@ use super::host::{Configuration, Host};
 use super::imports::Imports;
 use super::process::Launch;
 use super::room::{Room, UNIT};
-use super::{BootedProcess, END_LIMIT, End, NotBooted, Worker, boot, import_map, imports, supervise};
+use super::{BootedProcess, END_LIMIT, End, NotBooted, Worker, boot, imports, supervise};
 use crate::Error;
 use crate::settings::DeployedFunction;
 
@@ -349,12 +349,7 @@ impl Slot {
         launch.imports = imports::read(&launch).await;
         self.host.watcher.add(&launch.imports.files);
         self.imported.lock().clone_from(&launch.imports.files);
-        if !launch.imports.runtime_types.is_empty() {
-            let map = import_map::with_empty(launch.import_map().as_deref(), &launch.imports.runtime_types);
-            let path = launch.folder.join("import_map.json");
-            let is_written = map.is_some_and(|map| std::fs::write(&path, map.to_string()).is_ok());
-            launch.own_map = is_written.then_some(path);
-        }
+        launch.map_runtime_types();
         boot(&launch).await
     }
 

@@ -203,17 +203,32 @@ function handle(request) {
   return current.run(headers.get('x-request-id'), respond, request, headers)
 }
 
+/** Reads the line of standard input that has the variables of the function. Ends the process if the server has gone. */
+function readVariables() {
+  const line = []
+  const piece = new Uint8Array(65_536)
+  const decoder = new TextDecoder()
+  while (true) {
+    const length = Deno.stdin.readSync(piece)
+    if (length === null) Deno.exit(0)
+    line.push(decoder.decode(piece.subarray(0, length), { stream: true }))
+    if (piece[length - 1] === 10) return JSON.parse(line.join(''))
+  }
+}
+
 async function endWithHost() {
   const byte = new Uint8Array(1)
   while ((await Deno.stdin.read(byte)) !== null);
   Deno.exit(0)
 }
 
+const variables = readVariables()
 serve({ path: calls, onListen() {}, onError: fail }, handle)
 serve({ path: orders, onListen() {} }, obey)
 endWithHost()
 for (const right of ['read', 'write']) await Deno.permissions.revoke({ name: right, path: folder })
 for (const variable of hidden) Deno.env.delete(variable)
+for (const [variable, value] of Object.entries(variables)) Deno.env.set(variable, value)
 
 const { default: exported } = await import(entrypoint)
 if (typeof exported?.fetch === 'function') take(exported.fetch.bind(exported))

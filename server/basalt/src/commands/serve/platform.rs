@@ -115,7 +115,9 @@ pub(super) async fn start(
     let Some(databases) = running.platform.clone() else { return Ok(None) };
     let runtime = functions.map(|functions| {
         let runtime: Arc<dyn FunctionRuntime> = Arc::new(Runtime(functions.clone()));
-        (runtime, settings.data_dir.join(FUNCTIONS))
+        // Deno names files by paths without `..`.
+        let data_dir = settings.data_dir.canonicalize().unwrap_or_else(|_| settings.data_dir.clone());
+        (runtime, data_dir.join(FUNCTIONS))
     });
     let Databases { store, project, reader, logs_password: password } = databases;
     let gate = gate.map(|gate| -> Arc<dyn DatabaseGate> { gate });
