@@ -41,4 +41,5 @@ pub use repository::{Repository, adopt, has_key, is_copy, want_backup};
 pub use restore::Restored;
 pub use settings::Settings;
 pub use task::{Retired, Task};
+pub use timelines::Present;
 pub use verify::Verification;

@@ -78,6 +78,14 @@ impl Repository {
         if let Some(passphrase) = passphrase.clone()
             && let Some(key) = Key::open(target, &Unlock::Passphrase(passphrase)).await?
         {
+            // A server of a data folder that is new would take over what it does not have: perhaps the machine burned.
+            if !target.list("database").await?.is_empty() {
+                return Err(Error::Advice(
+                    "the target has the backups of a project, and this data folder is not that project's: `basalt restore` \
+                     brings it back; to begin another one, name another target"
+                        .to_owned(),
+                ));
+            }
             return Ok(key);
         }
         if passphrase.is_none() && settings.recipient.is_none() {

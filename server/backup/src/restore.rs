@@ -12,7 +12,7 @@ use crate::files;
 use crate::moment::Moment;
 use crate::objects::{self, Objects};
 use crate::repository::Repository;
-use crate::timelines;
+use crate::timelines::{self, Present};
 
 /// The database of a restored project, which runs.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct Restored {
     pub cluster: Cluster,
     /// When its last transaction was committed; `None` if there is none after the base backup.
     pub last_commit: Option<String>,
+    /// The timeline that it has begun.
+    pub timeline: Present,
 }
 
 impl Repository {
@@ -44,6 +46,8 @@ impl Repository {
     /// earlier one since, or, without it, as they are in the target at the end, into the data folder of `options`.
     /// Unless the result `is_adopted`, it counts as a copy.
     ///
+    /// What takes the place of the project's database is to be [recorded](Self::record_timeline) then.
+    ///
     /// Errors: [`Error::Advice`] for a moment that cannot be brought back; [`Error::Engine`].
     pub async fn restore(
         &self,
@@ -64,15 +68,35 @@ impl Repository {
         let options = Options { archiver: Some(self.archiver()), recovery: Some(recovery), ..options };
         let cluster = Cluster::start(options).await?;
         let database = Database::connect(postgres::Settings::new(cluster.login())).await?;
-        let last_commit = async {
-            if is_adopted {
-                timelines::record(&self.target, &database).await?;
-            }
-            last_commit(&database).await
-        };
-        let last_commit = last_commit.await;
+        let found =
+            async { Ok::<_, Error>((last_commit(&database).await?, timelines::present(&database).await?)) };
+        let found = found.await;
         database.close().await;
-        Ok(Restored { cluster, last_commit: last_commit? })
+        let (last_commit, timeline) = found?;
+        if let Some(missing) = cluster.missing_log().map(str::to_owned) {
+            let until = last_commit.as_deref().unwrap_or("the end of the base backup").to_owned();
+            let Some(moment) = moment else {
+                tracing::warn!(
+                    file = missing,
+                    until,
+                    "the target lacks a file of the write-ahead log: what was written after it is not in this restore"
+                );
+                return Ok(Restored { cluster, last_commit, timeline });
+            };
+            cluster.stop().await;
+            return Err(Error::Advice(format!(
+                "{moment} cannot be brought back: the target lacks the file {missing} of the write-ahead log, though it has \
+                 later ones. Moments up to {until} can, and those after the next backup"
+            )));
+        }
+        Ok(Restored { cluster, last_commit, timeline })
+    }
+
+    /// Has the target know that a restored database, which has begun `timeline`, is the project's from now on.
+    ///
+    /// Errors: those of the target.
+    pub async fn record_timeline(&self, timeline: Present) -> Result<(), Error> {
+        timelines::write(&self.target, timeline).await
     }
 
     /// Brings the bytes of all objects of `database` back that `store` does not have, and returns the versions that the

@@ -71,18 +71,38 @@ pub(crate) fn position(text: &str) -> Option<u64> {
     Some((u64::from_str_radix(high, 16).ok()? << 32) | u64::from_str_radix(low, 16).ok()?)
 }
 
+/// The timeline on which a database is, and when its Postgres was started, in microseconds.
+#[derive(Debug, Clone)]
+pub struct Present {
+    timeline: Timeline,
+    began: i64,
+}
+
 /// Records the timeline on which `database` is, unless that is the last that `target` knows.
 ///
 /// Errors: those of the target and of the database.
 pub(crate) async fn record(target: &Target, database: &Database) -> Result<(), Error> {
+    write(target, present(database).await?).await
+}
+
+/// Returns the timeline on which `database` is.
+///
+/// Errors: those of the database.
+pub(crate) async fn present(database: &Database) -> Result<Present, Error> {
     let row = database.client().await?.query_one(PRESENT, &[]).await?;
     let (system, name, began, history): (String, String, i64, String) =
         (row.get(0), row.get(1), row.get(2), row.get(3));
     let number = u32::from_str_radix(&name, 16).map_err(|_| Error::Io(format!("{name} is no timeline")))?;
-    let timeline = Timeline { system, number, branches: branches(&history) };
+    Ok(Present { timeline: Timeline { system, number, branches: branches(&history) }, began })
+}
+
+/// Records `present`, unless it is the last timeline that `target` knows.
+///
+/// Errors: those of the target.
+pub(crate) async fn write(target: &Target, Present { timeline, began }: Present) -> Result<(), Error> {
     let known = Timelines::read(target).await?;
     let Some(began) = known.change_to(&timeline, began) else { return Ok(()) };
-    let path = format!("{FOLDER}/{began:016}-{}-{name}.json", timeline.system);
+    let path = format!("{FOLDER}/{began:016}-{}-{:08X}.json", timeline.system, timeline.number);
     let text = serde_json::to_vec(&timeline).map_err(|error| Error::Io(error.to_string()))?;
     target.write(&path, text).await
 }

@@ -67,6 +67,8 @@ pub enum RecoveryTarget {
     Time(String),
     /// Up to this position of the write-ahead log, without what begins there.
     Position(String),
+    /// Up to this position of the write-ahead log, with what begins there.
+    Through(String),
     /// Up to the end of the base backup.
     Consistent,
     /// Everything that the repository has.
@@ -280,7 +282,7 @@ impl Engine {
         }
     }
 
-    /// Runs a command with `options` and returns what it printed.
+    /// Runs a command, which may have arguments without blanks, with `options`, and returns what it printed.
     ///
     /// Errors: [`Error::Failed`] with the last lines that it wrote; [`Error::Timeout`] after `limit`, which ends it.
     pub async fn run(&self, command: &str, options: &[&str], limit: Duration) -> Result<String, Error> {
@@ -291,7 +293,7 @@ impl Engine {
             }
         }
         child.arg(format!("--config={}", self.configuration.display())).arg(format!("--stanza={STANZA}"));
-        child.args(options).arg(command);
+        child.args(options).args(command.split(' '));
         child.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(password) = &self.password {
             child.env("PGPASSWORD", password.expose());
@@ -360,16 +362,29 @@ impl Engine {
         folder.map(|folder| FolderAccess::open_in(slot, folder, self.account.as_ref())).transpose()
     }
 
-    /// Brings the files of the cluster back into its empty folder.
-    pub(super) async fn restore(&self, recovery: &Recovery, limit: Duration) -> Result<(), Error> {
+    /// Returns the names of all files of the log in the repository, as `<database>/<folder>/<name>-<checksum>.<ending>`.
+    pub(super) async fn archived_log(&self, limit: Duration) -> Result<String, Error> {
+        self.run(&format!("repo-ls archive/{STANZA}"), &["--recurse"], limit).await
+    }
+
+    /// Brings the files of the cluster back into its folder, which is empty unless it `has_files` of a try before.
+    pub(super) async fn restore(
+        &self,
+        recovery: &Recovery,
+        has_files: bool,
+        limit: Duration,
+    ) -> Result<(), Error> {
         let set = format!("--set={}", recovery.backup);
-        let mut options = vec!["--target-action=promote"];
+        let mut options = match recovery.target {
+            RecoveryTarget::Latest => Vec::new(),
+            _ => vec!["--target-action=promote"],
+        };
+        if has_files {
+            options.extend(["--delta", "--log-level-console=error"]);
+        }
         let target;
         match &recovery.target {
-            // Perhaps into a folder that has the files already.
-            RecoveryTarget::Latest => {
-                options = vec!["--delta", "--type=default", "--log-level-console=error"]
-            }
+            RecoveryTarget::Latest => options.push("--type=default"),
             RecoveryTarget::Consistent => options.push("--type=immediate"),
             RecoveryTarget::Time(time) => {
                 target = format!("--target={time}");
@@ -378,6 +393,10 @@ impl Engine {
             RecoveryTarget::Position(position) => {
                 target = format!("--target={position}");
                 options.extend(["--type=lsn", "--target-exclusive", &target]);
+            }
+            RecoveryTarget::Through(position) => {
+                target = format!("--target={position}");
+                options.extend(["--type=lsn", &target]);
             }
         }
         // pgBackRest's own option is not for all types.

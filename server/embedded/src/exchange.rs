@@ -18,21 +18,35 @@ const UNDONE: &str = "postgres.undone-";
 /// The file that makes Postgres begin a new timeline at its next start.
 const RECOVERY: &str = "recovery.signal";
 
-/// Puts the cluster of the data folder `restored` into the place of that of `data_dir`, with its passwords, and returns
-/// the folder in which the replaced one is kept. No server may run on either folder.
-///
-/// Errors: [`Error::InUse`]; those of the file system, after which the old cluster is in its place.
-pub fn exchange(data_dir: &Path, restored: &Path) -> Result<PathBuf, Error> {
-    let (data, other) = (DataDir::lock(data_dir)?, DataDir::lock(restored)?);
-    let kept = data.path().join(format!("{BEFORE}{}", now()));
-    let passwords = other.password_file();
-    if passwords.exists() {
-        let copied = fs::copy(&passwords, data.password_file());
-        copied.map_err(Error::io("copy", &passwords))?;
+/// An exchange of the cluster of a data folder for a restored one, which takes place at its end. Until then, and until it is
+/// dropped, no server starts on the folder.
+#[derive(Debug)]
+pub struct Exchange(DataDir);
+
+impl Exchange {
+    /// Begins an exchange in `data_dir`.
+    ///
+    /// Errors: [`Error::InUse`] if a server runs on it; those of the file system.
+    pub fn begin(data_dir: &Path) -> Result<Self, Error> {
+        DataDir::lock(data_dir).map(Self)
     }
-    data.replace_cluster(&other.cluster(), &kept)?;
-    other.release();
-    Ok(kept)
+
+    /// Puts the cluster of the data folder `restored`, on which no server may run, into the place of the one that is there,
+    /// with its passwords, and returns the folder in which the replaced one is kept.
+    ///
+    /// Errors: [`Error::InUse`]; those of the file system, after which the old cluster is in its place.
+    pub fn complete(self, restored: &Path) -> Result<PathBuf, Error> {
+        let (data, other) = (self.0, DataDir::lock(restored)?);
+        let kept = data.path().join(format!("{BEFORE}{}", now()));
+        let passwords = other.password_file();
+        if passwords.exists() {
+            let copied = fs::copy(&passwords, data.password_file());
+            copied.map_err(Error::io("copy", &passwords))?;
+        }
+        data.replace_cluster(&other.cluster(), &kept)?;
+        other.release();
+        Ok(kept)
+    }
 }
 
 /// Puts the cluster back that the last restore in place has replaced, and returns the folder in which the restored one

@@ -18,6 +18,7 @@ mod files;
 mod initdb;
 mod layout;
 mod log;
+mod log_gap;
 mod memory;
 mod orphan;
 mod overrides;
@@ -47,7 +48,7 @@ pub use archiver::{Archiver, Engine, Recovery, RecoveryTarget};
 pub use archiving::waiting_bytes;
 pub use binaries::{Binaries, Search, find_client, find_psql};
 pub use error::{Error, SearchReport};
-pub use exchange::{exchange, exchange_back, has_cluster};
+pub use exchange::{Exchange, exchange_back, has_cluster};
 pub use layout::cluster_in;
 pub use memory::Memory;
 pub use overrides::{OverrideError, Overrides};
@@ -223,6 +224,7 @@ pub struct Cluster {
     credentials: Credentials,
     throwaway: bool,
     is_restored: bool,
+    missing_log: Option<String>,
     /// Whom Postgres runs as.
     account: Option<Account>,
     /// Has Postgres restarted.
@@ -295,6 +297,12 @@ impl Cluster {
         let created = std::fs::DirBuilder::new().mode(0o711).create(&data_dir);
         created.map_err(Error::io("create", &data_dir))?;
         setup::start(Options { port, search, ..Options::new(data_dir) }, true).await
+    }
+
+    /// Returns the file of the log that the repository lacks, if the cluster was to be brought back up to a later position:
+    /// it is as it was at the end of the file before that.
+    pub fn missing_log(&self) -> Option<&str> {
+        self.missing_log.as_deref()
     }
 
     /// Returns the parameters with which the superuser logs in over the private Unix socket.

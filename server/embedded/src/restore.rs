@@ -29,6 +29,9 @@ const MARK: &str = "restore-unfinished";
 /// What Postgres says if the log ends before the moment that was asked for.
 const NOT_REACHED: &str = "recovery ended before configured recovery target was reached";
 
+/// What Postgres says before the position of the last part of the log that it has read.
+const LAST_READ: &str = "redo done at ";
+
 /// What a restore writes into `postgresql.auto.conf`.
 const SETTINGS: [&str; 7] = [
     "restore_command",
@@ -72,7 +75,7 @@ pub(super) async fn bring_files(
         let plan = setup::plan(options, data, &staging, binaries, account)?;
         // Writes the configuration; nothing inherits anything here.
         drop(archiver.prepare(&plan)?);
-        Engine::of_plan(&plan, archiver).restore(recovery, LIMIT).await?;
+        Engine::of_plan(&plan, archiver).restore(recovery, false, LIMIT).await?;
         let renamed = fs::rename(&staging, &cluster).and_then(|()| sync_folder(data.path()));
         renamed.map_err(Error::io("rename", &staging))
     };
@@ -81,8 +84,9 @@ pub(super) async fn bring_files(
     brought
 }
 
-/// Has the start of `plan` read all of the log, if it failed with `error` because the log ends before the moment: nothing
-/// was committed between its end and that moment, or it has not reached the repository.
+/// Has the start of `plan` read the log up to where it ended, if it failed with `error` because that is before the moment:
+/// nothing was committed between the two, or it has not reached the repository. What reaches it meanwhile may be of a
+/// later moment, and is not read.
 ///
 /// Errors: `error`, if that is not its reason.
 pub(super) async fn without_target(
@@ -90,11 +94,21 @@ pub(super) async fn without_target(
     recovery: &Recovery,
     error: Error,
 ) -> Result<LaunchPlan, Error> {
-    let is_beyond = matches!(&error, Error::Failed { log, .. } if log.contains(NOT_REACHED));
-    let Some(archiver) = plan.archiver.as_ref().filter(|_| is_beyond) else { return Err(error) };
-    let latest = Recovery { target: RecoveryTarget::Latest, ..recovery.clone() };
-    Engine::of_plan(&plan, archiver).restore(&latest, LIMIT).await?;
+    let end = match &error {
+        Error::Failed { log, .. } if log.contains(NOT_REACHED) => last_position(log),
+        _ => return Err(error),
+    };
+    let Some(archiver) = &plan.archiver else { return Err(error) };
+    let target = end.map_or(RecoveryTarget::Consistent, RecoveryTarget::Through);
+    let to_its_end = Recovery { target, ..recovery.clone() };
+    Engine::of_plan(&plan, archiver).restore(&to_its_end, true, LIMIT).await?;
     Ok(plan)
+}
+
+/// Returns the position of the last part of the write-ahead log that Postgres says it has read.
+fn last_position(log: &str) -> Option<String> {
+    let (_, after) = log.rsplit_once(LAST_READ)?;
+    after.split_whitespace().next().map(str::to_owned)
 }
 
 /// Ends the restore: the cluster has reached its moment.
@@ -109,4 +123,17 @@ pub(super) async fn finish(client: &Client, data: &DataDir) -> Result<(), tokio_
 
 fn mark(data: &DataDir) -> PathBuf {
     data.path().join(MARK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_log_is_what_postgres_says() {
+        let log = "LOG:  redo starts at 0/2000028\nLOG:  redo done at 0/4A000138 system usage: CPU: user: 0.00 s\n\
+                   FATAL:  recovery ended before configured recovery target was reached";
+        assert_eq!(last_position(log).as_deref(), Some("0/4A000138"));
+        assert_eq!(last_position("LOG:  redo is not required"), None);
+    }
 }

@@ -21,8 +21,8 @@ use super::log::last_lines;
 use super::postmaster::{LaunchPlan, Postmaster, free_port};
 use super::superuser::{self, POSTGRES, Superuser};
 use super::{
-    Cluster, Options, Password, Progress, State, archiver, configuration, extensions, initdb, orphan,
-    preload, restore, run_dir, supervisor,
+    Cluster, Engine, Options, Password, Progress, Recovery, RecoveryTarget, State, archiver, configuration,
+    extensions, initdb, log_gap, orphan, preload, restore, run_dir, supervisor,
 };
 use postgres::quote_literal;
 
@@ -71,20 +71,24 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     }
     report(Progress::Starting);
     let launched = launch(plan.clone(), options.port).await;
+    let mut reads_all = matches!(&options.recovery, Some(Recovery { target: RecoveryTarget::Latest, .. }));
     let (plan, postmaster) = match (launched, &options.recovery) {
         (Err(error), Some(recovery)) => {
             let plan = restore::without_target(plan, recovery, error).await?;
+            reads_all = true;
             launch(plan, options.port).await?
         }
         (launched, _) => launched?,
     };
+    let engine =
+        plan.archiver.as_ref().filter(|_| reads_all).map(|archiver| Engine::of_plan(&plan, archiver));
     let (run_dir, port) = (plan.run_dir.clone(), plan.port);
     let (sender, state) = watch::channel(State::Running { pid: postmaster.pid() });
     let stop = CancellationToken::new();
     let (restarts, orders) = mpsc::channel(1);
     let account = plan.account.clone();
     let task = tokio::spawn(supervisor::supervise(plan, postmaster, sender, orders, stop.clone()));
-    let cluster = Cluster {
+    let mut cluster = Cluster {
         data,
         binaries,
         run_dir,
@@ -93,17 +97,31 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         credentials,
         throwaway,
         is_restored: options.recovery.is_some(),
+        missing_log: None,
         account,
         restarts,
         state,
         stop,
         supervisor: Mutex::new(Some(task)),
     };
-    if let Err(error) = connect(&cluster, options.postgres_superuser).await {
-        cluster.stop().await;
-        return Err(error);
+    let connected = async {
+        connect(&cluster, options.postgres_superuser).await?;
+        match &engine {
+            Some(engine) => log_gap::find(engine, &log_file(cluster.data.path())).await,
+            None => Ok(None),
+        }
+    };
+    let connected = connected.await;
+    match connected {
+        Ok(missing_log) => {
+            cluster.missing_log = missing_log;
+            Ok(cluster)
+        }
+        Err(error) => {
+            cluster.stop().await;
+            Err(error)
+        }
     }
-    Ok(cluster)
 }
 
 /// Returns how Postgres is started on the folder `cluster` in that of `data`.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use backup::{Moment, Repository, Restored, Unlock};
 use clap::Args;
-use embedded::Options;
+use embedded::{Exchange, Options};
 use postgres::Database;
 use settings::Secret;
 use storage::BackendKind;
@@ -122,6 +122,9 @@ async fn beside(mut settings: Settings, arguments: &Arguments, moment: Option<Mo
     let missing = bring_back_objects(&settings, &repository, &restored).await;
     restored.cluster.stop().await;
     report(&restored, moment, &missing?);
+    if arguments.adopt {
+        repository.record_timeline(restored.timeline).await?;
+    }
     if is_elsewhere {
         console::note(
             "The objects are in the folder objects beside the database: start it with STORAGE_BACKEND=file and \
@@ -187,6 +190,7 @@ pub(super) async fn in_place(
     before_exchange: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
     check_embedded(settings)?;
+    let exchange = Exchange::begin(&settings.data_dir)?;
     let folder = repository.scratch();
     let options = Options { data_dir: folder.clone(), port: None, ..backend::options(settings) };
     let replaced = async {
@@ -196,7 +200,11 @@ pub(super) async fn in_place(
         report(&restored, moment, &missing?);
         backup::want_backup(&settings.data_dir)?;
         before_exchange()?;
-        Ok(embedded::exchange(&settings.data_dir, &folder)?)
+        let kept = exchange.complete(&folder)?;
+        if let Err(error) = repository.record_timeline(restored.timeline).await {
+            console::note(format_args!("The server tells the target at its next start: {error}"));
+        }
+        Ok(kept)
     };
     let replaced: Result<PathBuf, Error> = replaced.await;
     let _ = std::fs::remove_dir_all(&folder);
