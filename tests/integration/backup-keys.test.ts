@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
@@ -12,6 +13,11 @@ import { service } from '../support/notes.ts'
 import { Server, type Options } from '../support/server.mjs'
 
 const program = inject('own') === null ? null : pgbackrest()
+
+/** A cron job, and where it leaves its traces. */
+const EVERY_SECOND = `
+  create table public.ticks (at timestamptz default now());
+  select cron.schedule('tick', '1 second', 'insert into public.ticks default values')`
 
 /** What is in the object. */
 const PAGE = 'a page that only readers of the project know'
@@ -123,6 +129,10 @@ describe.skipIf(program === null)('backups for a public key', { timeout: 120_000
     expect(await page(copy)).toBe(PAGE)
     await note(copy, 'of the copy')
     expect(await bodies(project.server)).toEqual(['of the first'])
+    // What the original does at its times, a copy does not do once more.
+    await copy.psql(`create extension if not exists pg_cron; ${EVERY_SECOND}`)
+    await pause(3000)
+    expect(await copy.psql('select count(*) from public.ticks')).toBe('0')
     // It makes no backups.
     expect(await copy.psql('show archive_mode')).toBe('off')
     const created = await basalt(copy.instance, ['backup', 'create'], copy.environment)
@@ -141,6 +151,9 @@ describe.skipIf(program === null)('backups for a public key', { timeout: 120_000
     expect(status).toBe(0)
     await project.start(dataDir, env)
     expect(await bodies(project.server)).toEqual(['last', 'of the first'])
+    await project.server.psql(`create extension if not exists pg_cron; ${EVERY_SECOND}`)
+    const ticks = () => project.server.psql('select count(*) > 0 from public.ticks')
+    await expect.poll(ticks, patience).toBe('t')
     await project.has(3)
     await note(project.server, 'of the successor')
     expect(await archives(project.server)).toBe(true)

@@ -139,7 +139,9 @@ async fn beside(mut settings: Settings, arguments: &Arguments, moment: Option<Mo
         "The project is in {shown}. `basalt serve --any-port --data-dir {shown}` serves it."
     ));
     if !arguments.adopt {
-        console::print("It makes no backups until `basalt backup adopt`, with the same --data-dir.");
+        console::print(
+            "It makes no backups, and runs no cron jobs, until `basalt backup adopt`, with the same --data-dir.",
+        );
     }
     Ok(())
 }

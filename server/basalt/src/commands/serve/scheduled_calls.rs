@@ -19,6 +19,11 @@ pub(super) fn take_from(database: Database) -> TakeCall {
     })
 }
 
+/// Returns a function that claims no call.
+pub(super) fn take_none() -> TakeCall {
+    Arc::new(|_, _| Box::pin(async { Ok(false) }))
+}
+
 /// Claims the call of `function` that is due every `interval`, for this node. Returns `false` if another node has
 /// claimed it.
 ///

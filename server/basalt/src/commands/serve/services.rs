@@ -159,7 +159,14 @@ impl RunningServices {
             self.start_nodes(realtime.nats_url.expose(), keys);
             self.start_realtime(realtime, &services.connections, access).await?;
         }
-        if services.functions.as_ref().is_some_and(|functions| !functions.schedules.is_empty()) {
+        let is_copy = backup::is_copy(&settings.data_dir);
+        if is_copy {
+            // It would do what the original does: send mails, charge cards.
+            tracing::warn!(
+                "this is a restored copy: cron jobs, requests of pg_net and scheduled functions wait until `basalt backup adopt`"
+            );
+            self.take_call = Some(scheduled_calls::take_none());
+        } else if services.functions.as_ref().is_some_and(|functions| !functions.schedules.is_empty()) {
             let database = access.backend.admin().await?;
             self.databases.push(("schedules", database.clone()));
             self.take_call = Some(scheduled_calls::take_from(database));
@@ -175,7 +182,9 @@ impl RunningServices {
             self.watched = Some(watched);
         }
         self.start_backups(settings, access.backend).await?;
-        self.start_workers(access.backend, address).await?;
+        if !is_copy {
+            self.start_workers(access.backend, address).await?;
+        }
         self.report();
         Ok(())
     }
