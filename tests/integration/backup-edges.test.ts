@@ -1,14 +1,20 @@
 /** Restores where the log of the target ends or has a gap, and servers that must not meet the same target. */
 import { existsSync } from 'node:fs'
-import { readdir, rename } from 'node:fs/promises'
+import { readdir, readFile, rename } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
+import { tree } from '../../bench/lib/processes.mjs'
 import { bodies, note, patience, Project, tables } from '../support/backup-project.ts'
 import { archives, pgbackrest } from '../support/backup.mjs'
 import { psqlAsSuperuser, Server } from '../support/server.mjs'
+
+/** A secret of the server. */
+const MARK = 'nobody else may see this'
+
+const environment = (pid = 0) => readFile(`/proc/${String(pid)}/environ`, 'utf8').catch(() => '')
 
 const program = inject('own') === null ? null : pgbackrest()
 
@@ -38,12 +44,21 @@ describe.skipIf(program === null)('a target of backups', { timeout: 120_000 }, (
 
   beforeAll(async () => {
     project = await Project.prepare(program)
-    await project.start()
+    await project.start(undefined, { BASALT_BACKUP_S3_SECRET_ACCESS_KEY: MARK })
     await project.server.psql(tables)
     await project.has(1)
   })
 
   afterAll(() => project.end())
+
+  test('is opened by what no process of Postgres or pgBackRest has in its environment', async () => {
+    const [own, ...others] = tree(project.server.process.pid ?? 0)
+    expect(await environment(own)).toContain(MARK)
+    expect(others.length).toBeGreaterThan(5)
+    const found = await Promise.all(others.map(environment))
+    expect(found.filter((text) => text.includes(MARK))).toEqual([])
+    expect(found.some((text) => text.includes('PATH='))).toBe(true)
+  })
 
   test('is not read beyond a moment, also if it gets more of the log meanwhile', async () => {
     await note(project.server, 'before')

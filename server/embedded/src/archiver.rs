@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use super::account::{Account, FolderAccess, Slot, give, private_folder, run_as, start_error};
 use super::archiving::Archiving;
+use super::environment;
 use super::error::Error;
 use super::files::write_atomically;
 use super::layout::cluster_in;
@@ -287,11 +288,7 @@ impl Engine {
     /// Errors: [`Error::Failed`] with the last lines that it wrote; [`Error::Timeout`] after `limit`, which ends it.
     pub async fn run(&self, command: &str, options: &[&str], limit: Duration) -> Result<String, Error> {
         let mut child = Command::new(&self.program);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PGBACKREST_") {
-                child.env_remove(name);
-            }
-        }
+        child.env_clear().envs(environment::inherited());
         child.arg(format!("--config={}", self.configuration.display())).arg(format!("--stanza={STANZA}"));
         child.args(options).args(command.split(' '));
         child.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -11,6 +11,7 @@ mod archiving;
 mod binaries;
 mod configuration;
 mod data_dir;
+mod environment;
 mod error;
 mod exchange;
 mod extensions;

@@ -15,6 +15,7 @@ use super::account::{Account, FolderAccess, run_as, start_error};
 use super::archiver::Archiver;
 use super::archiving::Archiving;
 use super::binaries::Binaries;
+use super::environment;
 use super::error::Error;
 use super::log::{self, Tail};
 use super::orphan::{self, POLL, PidFile};
@@ -133,7 +134,7 @@ impl LaunchPlan {
         }
         // The last argument, so that a list of processes shows it at the end of the line.
         command.arg("-c").arg(orphan::marker(&self.cluster));
-        command.env("LC_ALL", "C").env_remove("PGDATA").current_dir("/");
+        command.env_clear().envs(environment::inherited()).env("LC_ALL", "C").current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // Not in the terminal's process group: Ctrl-C must not end Postgres before `stop` does.
         command.process_group(0);

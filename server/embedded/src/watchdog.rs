@@ -14,6 +14,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+use super::environment;
+
 /// The first line of the input is the process to watch. A second line means that it has ended; the end of the input
 /// means that Basalt has. Postgres then gets ten seconds for a fast shutdown, after which an immediate one follows.
 const SCRIPT: &str = r#"
@@ -42,6 +44,7 @@ impl Watchdog {
     /// Starts the shell. It will send `signal` to Postgres and then remove the folder `remove`.
     pub(super) fn start(signal: Signal, remove: Option<&Path>) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
+        command.env_clear().envs(environment::inherited());
         let signal = if signal == Signal::QUIT { "QUIT" } else { "INT" };
         command.args(["-c", SCRIPT, "basalt-watchdog", signal]);
         command.arg(remove.unwrap_or(Path::new("")));
