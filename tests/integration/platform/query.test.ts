@@ -248,6 +248,16 @@ describe.skipIf(inject('own') === null)('SQL over the platform interface', () =>
     })
   })
 
+  test('describes the project while its turns are taken', async () => {
+    const slow = Array.from({ length: 12 }, () => platform.query('select pg_sleep(1.5)'))
+    await platform.server.psql('select pg_sleep(0.3)')
+    const begin = Date.now()
+    const { status, body } = await platform.project<{ database: { version: string } }>('GET', '')
+    expect(Date.now() - begin).toBeLessThan(1000)
+    expect([status, body.database.version]).toEqual([200, expect.stringMatching(/^\d+/)])
+    await Promise.all(slow)
+  })
+
   test('ends a query that takes too long, and its statement', async () => {
     const { status, body } = await platform.query<Refusal>('select pg_sleep(50) as overlong')
     expect({ status, body }).toMatchObject({ status: 408 })

@@ -12,8 +12,8 @@ use super::Context;
 use super::payload::Done;
 use crate::Error;
 use crate::access::Scope;
-use crate::console::Query;
 use crate::project::ProjectBody;
+use crate::store::document_of;
 
 /// How long the question for the version of Postgres may take.
 const QUESTION_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
@@ -123,13 +123,9 @@ impl ProjectsApi {
 /// Returns the description of the project. If the database does not respond, its version is empty.
 pub(super) async fn described(context: &Context) -> Result<ProjectBody, Error> {
     let inner = context.inner();
-    let query = Query {
-        sql: "select pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1) as version",
-        parameters: &[],
-        is_read_only: true,
-        time: QUESTION_LIMIT,
-    };
-    let rows = inner.console.run(&query).await.unwrap_or_default();
-    let version = rows.first().and_then(|row| row["version"].as_str()).unwrap_or_default();
-    Ok(inner.project.body(&context.settings, version))
+    let sql = "select pg_catalog.to_json(pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1))";
+    let question = document_of::<String>(&inner.store, sql, Vec::new());
+    let version = tokio::time::timeout(QUESTION_LIMIT, question).await;
+    let version = version.ok().and_then(Result::ok).flatten().unwrap_or_default();
+    Ok(inner.project.body(&context.settings, &version))
 }
