@@ -29,6 +29,12 @@ const MAX_BYTES: usize = 32 << 20;
 /// Statements that would end the transaction in which only reads are allowed. What would change it, Postgres refuses.
 const TRANSACTION_CONTROL: [&str; 7] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE"];
 
+/// Begins a transaction that only reads. Settings of the database or of the role may have strings mean something else than
+/// [`refuse_transaction_control`] takes them for: here they mean that. Postgres reads a text as a whole before it runs the
+/// first of its statements, so that none of them changes how the others are read.
+const BEGIN_READING: &str = "begin transaction read only; set local standard_conforming_strings = on; \
+     set local client_encoding = 'UTF8'; select 1";
+
 /// Runs SQL of operators.
 #[derive(Clone)]
 pub(crate) struct Console {
@@ -84,8 +90,7 @@ impl Console {
         let database = self.reader.as_ref().unwrap_or(&self.project);
         let mut connection = database.open(None, APPLICATION).await?;
         // After the first statement of a transaction that only reads, nothing can let it write.
-        let begin = "begin transaction read only; select 1";
-        connection.query(begin, limits(query.time)).await?;
+        connection.query(BEGIN_READING, limits(query.time)).await?;
         let results = run_on(&mut connection, query, None).await?;
         // The end of a connection in a transaction would be a line in Postgres' log.
         connection.query("rollback", limits(query.time)).await?;

@@ -248,6 +248,28 @@ describe.skipIf(inject('own') === null)('SQL over the platform interface', () =>
     })
   })
 
+  test('reads what only reads in the same way whatever the database sets', async () => {
+    const before = await platform.server.psql('select count(*) from public.notes')
+    await platform.query('alter database postgres set standard_conforming_strings = off')
+    try {
+      const escape = `select '\\'' ; commit; begin read write; select public.add_note(); commit; --'`
+      const set = await platform.query('show standard_conforming_strings')
+      expect(set.body).toEqual([{ standard_conforming_strings: 'off' }])
+      const { body } = await platform.query(escape, { read_only: true })
+      expect(Object.values(body[0] ?? {})).toEqual([expect.stringMatching(/^.' ; commit/)])
+      for (const off of [
+        'set standard_conforming_strings = off',
+        "select set_config('standard_conforming_strings', 'off', false)",
+      ])
+        await platform.query(`${off}; ${escape}`, { read_only: true })
+      const plain = await platform.query("select '\\' as mark", { read_only: true })
+      expect(plain.body).toEqual([{ mark: '\\' }])
+    } finally {
+      await platform.query('alter database postgres reset standard_conforming_strings')
+    }
+    expect(await platform.server.psql('select count(*) from public.notes')).toBe(before)
+  })
+
   test('describes the project while its turns are taken', async () => {
     const slow = Array.from({ length: 12 }, () => platform.query('select pg_sleep(1.5)'))
     await platform.server.psql('select pg_sleep(0.3)')
