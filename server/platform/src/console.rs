@@ -3,6 +3,7 @@
 //! Each text has a connection of its own, which ends with it. So nothing that the text sets outlasts it.
 
 mod array;
+mod document;
 mod value;
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use fairness::FairSemaphore;
 use http::StatusCode;
 use migrations::Statement;
 use postgres::{Connection, Database, Limits, Parameter, Rows};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::Error;
 
@@ -23,7 +24,7 @@ const CONCURRENCY: usize = 8;
 const QUEUE: usize = 64;
 /// How long a text waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The most bytes that the rows of a text may have.
+/// The most bytes of memory that the results of a text may take, and the most that their JSON may take.
 const MAX_BYTES: usize = 32 << 20;
 
 /// Statements that would end the transaction in which only reads are allowed. What would change it, Postgres refuses.
@@ -59,11 +60,11 @@ impl Console {
         Self { project, reader, turns: Arc::new(FairSemaphore::new(CONCURRENCY, QUEUE)) }
     }
 
-    /// Runs `query` and returns the rows of the last statement that returned any, as objects.
+    /// Runs `query` and returns the rows of the last statement that returned any, as an array of objects in JSON.
     ///
     /// Errors: [`Error::Sql`] if Postgres refuses it; [`Error::Database`] if it takes too long, returns too much, or
     /// there is no database; 429 if too many others run.
-    pub(crate) async fn run(&self, query: &Query<'_>) -> Result<Vec<Value>, Error> {
+    pub(crate) async fn run(&self, query: &Query<'_>) -> Result<String, Error> {
         let _turn = self.turns.acquire(fairness::caller(), PATIENCE).await.map_err(|_| {
             Error::Refused(StatusCode::TOO_MANY_REQUESTS, "Too many queries run at the same time".into())
         })?;
@@ -72,7 +73,7 @@ impl Console {
             Error::Database(postgres::Error::Postgres(refusal)) => Error::Sql(refusal, query.sql.to_owned()),
             other => other,
         })?;
-        Ok(objects(&results))
+        Ok(document::of(results, MAX_BYTES)?)
     }
 
     async fn write(&self, query: &Query<'_>) -> Result<Vec<Rows>, Error> {
@@ -143,17 +144,4 @@ fn refuse_transaction_control(sql: &str) -> Result<(), Error> {
 pub(crate) fn array_of(values: &[String]) -> String {
     let values: Vec<Value> = values.iter().map(|value| Value::String(value.clone())).collect();
     array::write(&values)
-}
-
-/// Returns the rows of the last result that has any, as objects by the names of their columns.
-fn objects(results: &[Rows]) -> Vec<Value> {
-    let Some(last) = results.iter().rev().find(|rows| !rows.is_empty()) else { return Vec::new() };
-    let object = |row: &postgres::Row| {
-        let mut object = Map::new();
-        for (column, value) in last.columns().iter().zip(row.values()) {
-            object.insert(column.name.to_string(), value::read(column.type_oid, value));
-        }
-        Value::Object(object)
-    };
-    last.iter().map(object).collect()
 }

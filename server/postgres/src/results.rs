@@ -20,9 +20,13 @@ use crate::transaction::Parameter;
 pub struct Limits {
     /// How long its statements may run, all together.
     pub time: Duration,
-    /// How many bytes the rows of all its statements may have.
+    /// How many bytes of memory the results of all its statements may take.
     pub bytes: usize,
 }
+
+/// What a row takes in memory beside its values: itself twice, since a list that grows has room for as many again, and the
+/// head of its message.
+const ROW: usize = 2 * size_of::<Row>() + 7;
 
 impl Connection {
     /// Runs the statements of `sql`, in one transaction unless they end it themselves, and returns the rows of each of
@@ -73,6 +77,10 @@ impl Connection {
         let mut current = Collected::default();
         let mut failure = None;
         let mut bytes = 0;
+        let mut take = |more: usize| {
+            bytes += more;
+            if bytes > max_bytes { Err(Error::TooLarge(max_bytes)) } else { Ok(()) }
+        };
         loop {
             let message = match self.session.receive().await {
                 Ok(message) => message,
@@ -85,16 +93,17 @@ impl Connection {
                         .fields()
                         .map(|field| Ok(Column { name: field.name().into(), type_oid: field.type_oid() }));
                     current.columns = columns.collect::<Vec<_>>()?.into();
+                    let taken = current.columns.iter().map(|column| size_of::<Column>() + column.name.len());
+                    take(taken.sum())?;
                 }
                 Message::DataRow(body) => {
-                    bytes += body.buffer().len();
-                    if bytes > max_bytes {
-                        return Err(Error::TooLarge(max_bytes));
-                    }
+                    take(ROW + body.buffer().len())?;
                     current.rows.push(Row::new(body)?);
                 }
                 Message::CommandComplete(body) => {
-                    results.push(std::mem::take(&mut current).finish(body.tag()?));
+                    let tag = body.tag()?;
+                    take(2 * size_of::<Rows>() + tag.len())?;
+                    results.push(std::mem::take(&mut current).finish(tag));
                 }
                 Message::EmptyQueryResponse => results.push(std::mem::take(&mut current).finish("")),
                 Message::ErrorResponse(body) => {

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { runsTestsOf } from '../../support/extensions.mjs'
@@ -307,6 +309,47 @@ describe.skipIf(inject('own') === null)('SQL over the platform interface', () =>
     expect(await platform.query('select 1 as one')).toMatchObject({ body: [{ one: 1 }] })
     const fits = await platform.query("select repeat('x', 10000000) as text")
     expect((fits.body[0]?.text as string).length).toBe(10_000_000)
+  })
+
+  test.runIf(process.platform === 'linux')(
+    'keeps the memory of large results within bounds',
+    async () => {
+      const peak = async () => {
+        const status = await readFile(`/proc/${String(platform.server.process.pid)}/status`, 'utf8')
+        return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024
+      }
+      const before = await peak()
+      const nulls = Array.from({ length: 300 }, (_, index) => `null as c${String(index)}`)
+      for (const sql of [
+        'select from generate_series(1, 20000000)',
+        `select ${nulls.join()} from generate_series(1, 100000)`,
+        'select i from generate_series(1, 1500000) i',
+        'select array_agg(0) || array_agg(0) as list from generate_series(1, 7000000) i',
+        'select repeat(chr(1), 30000000) as controls',
+      ]) {
+        const answers = await Promise.all(
+          Array.from({ length: 4 }, () => platform.query<Refusal>(sql)),
+        )
+        for (const { status, body } of answers)
+          // A slow machine may not get as far as the limit.
+          expect([[400, 408], body.message]).toEqual([
+            expect.arrayContaining([status]),
+            body.message,
+          ])
+      }
+      // Four times the results, and the text of them.
+      expect((await peak()) - before).toBeLessThan(600)
+    },
+    120_000,
+  )
+
+  test('returns many small rows', async () => {
+    const { status, body } = await platform.query('select i from generate_series(1, 200000) i')
+    expect([status, body.length, body[199_999]]).toEqual([201, 200_000, { i: 200_000 }])
+    const columns = await platform.query('select 1 as a, 2 as b, 3 as a')
+    expect(JSON.stringify(columns.body)).toBe('[{"a":3,"b":2}]')
+    const none = await platform.query('select from generate_series(1, 2)')
+    expect(none.body).toEqual([{}, {}])
   })
 
   test('has no rights of a superuser', async () => {

@@ -1,8 +1,11 @@
 //! Payloads that several endpoints share.
 
+use poem::{IntoResponse, Response};
 use poem_openapi::ApiResponse;
-use poem_openapi::payload::Json;
+use poem_openapi::payload::{Json, Payload};
+use poem_openapi::registry::{MetaSchemaRef, Registry};
 use poem_openapi::types::{ParseFromJSON, ToJSON};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -18,6 +21,39 @@ impl<T: ParseFromJSON + ToJSON> Created<T> {
     pub(super) fn of(body: T) -> Self {
         Self::Created(Json(body))
     }
+}
+
+/// Objects as a document of JSON, which was written as text.
+pub(super) struct Document(pub(super) String);
+
+impl Payload for Document {
+    const CONTENT_TYPE: &'static str = <Json<Vec<Value>> as Payload>::CONTENT_TYPE;
+
+    fn check_content_type(content_type: &str) -> bool {
+        <Json<Vec<Value>> as Payload>::check_content_type(content_type)
+    }
+
+    fn schema_ref() -> MetaSchemaRef {
+        <Json<Vec<Value>> as Payload>::schema_ref()
+    }
+
+    fn register(registry: &mut Registry) {
+        <Json<Vec<Value>> as Payload>::register(registry);
+    }
+}
+
+impl IntoResponse for Document {
+    fn into_response(self) -> Response {
+        Response::builder().content_type(Self::CONTENT_TYPE).body(self.0)
+    }
+}
+
+/// A response with rows.
+#[derive(ApiResponse)]
+pub(super) enum Rows {
+    /// The statements were run.
+    #[oai(status = 201)]
+    Created(Document),
 }
 
 /// A response without content.

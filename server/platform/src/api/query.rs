@@ -9,7 +9,7 @@ use poem_openapi::{Object, OpenApi};
 use serde_json::{Value, json};
 
 use super::Context;
-use super::payload::Created;
+use super::payload::{Document, Rows};
 use crate::Error;
 use crate::access::Scope;
 use crate::console::Query;
@@ -46,7 +46,7 @@ impl QueryApi {
         request: &Request,
         project: Path<String>,
         body: Json<QueryBody>,
-    ) -> Result<Created<Vec<Value>>, Error> {
+    ) -> Result<Rows, Error> {
         let is_read_only = body.read_only == Some(true);
         let scope = if is_read_only { Scope::DatabaseRead } else { Scope::DatabaseWrite };
         let operator = self.0.enter(request, &project, scope)?;
@@ -54,7 +54,7 @@ impl QueryApi {
             let detail = json!({ "query": redaction::excerpt(body.sql()?) });
             self.0.audit(&operator, "database.query", detail).await?;
         }
-        Ok(Created::of(self.rows(&body, is_read_only).await?))
+        Ok(Rows::Created(Document(self.rows(&body, is_read_only).await?)))
     }
 
     /// Runs SQL that only reads.
@@ -64,14 +64,14 @@ impl QueryApi {
         request: &Request,
         project: Path<String>,
         body: Json<QueryBody>,
-    ) -> Result<Created<Vec<Value>>, Error> {
+    ) -> Result<Rows, Error> {
         self.0.enter(request, &project, Scope::DatabaseRead)?;
-        Ok(Created::of(self.rows(&body, true).await?))
+        Ok(Rows::Created(Document(self.rows(&body, true).await?)))
     }
 }
 
 impl QueryApi {
-    async fn rows(&self, body: &QueryBody, is_read_only: bool) -> Result<Vec<Value>, Error> {
+    async fn rows(&self, body: &QueryBody, is_read_only: bool) -> Result<String, Error> {
         let query = Query {
             sql: body.sql()?,
             parameters: body.parameters.as_deref().unwrap_or_default(),

@@ -2,10 +2,15 @@
 //!
 //! Source: what `@supabase/postgres-meta` 0.99 answers to each type. OIDs: `pg_type.dat` of Postgres.
 
+use std::io::{self, Write as _};
+
 use data_encoding::HEXLOWER_PERMISSIVE;
+use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::{Number, Value, json};
 
 use super::array;
+use super::document::Text;
 
 /// The largest whole number that readers of JSON which compute with doubles keep: 2^53 - 1.
 const MAX_SAFE: i64 = (1 << 53) - 1;
@@ -47,38 +52,58 @@ const fn form(oid: u32) -> (Form, bool) {
     }
 }
 
-/// Returns the value `text` of the type `oid` as JSON.
-pub(super) fn read(oid: u32, text: Option<&[u8]>) -> Value {
-    let Some(text) = text else { return Value::Null };
+/// Writes the value `text` of the type `oid` as JSON.
+///
+/// Errors: `out` has no room for it.
+pub(super) fn write(oid: u32, text: Option<&[u8]>, out: &mut Text) -> io::Result<()> {
+    let Some(text) = text else { return out.write_all(b"null") };
     let text = String::from_utf8_lossy(text);
     match form(oid) {
-        (form, false) => scalar(form, &text),
-        (form, true) => match array::parse(&text, &|element| scalar(form, element)) {
-            Some(elements) => elements,
-            None => Value::String(text.into_owned()),
+        (form, false) => scalar(form, &text, out),
+        (form, true) => match array::to_json(&text, &mut |element, out| scalar(form, element, out), out)? {
+            true => Ok(()),
+            false => put(out, &text),
         },
     }
 }
 
-fn scalar(form: Form, text: &str) -> Value {
-    let as_text = || Value::String(text.to_owned());
+/// Writes `value` as JSON.
+fn put(out: &mut Text, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
+    serde_json::to_writer(out, value).map_err(io::Error::from)
+}
+
+fn scalar(form: Form, text: &str, out: &mut Text) -> io::Result<()> {
     match form {
-        Form::Text => as_text(),
-        Form::Bool => Value::Bool(text == "t"),
-        Form::Integer => text.parse::<i64>().map_or_else(|_| as_text(), Value::from),
-        Form::Bigint => match text.parse::<i64>() {
-            Ok(number) if (-MAX_SAFE..=MAX_SAFE).contains(&number) => Value::from(number),
-            _ => as_text(),
+        Form::Text => put(out, text),
+        Form::Bool => put(out, &(text == "t")),
+        Form::Integer => match text.parse::<i64>() {
+            Ok(number) => put(out, &number),
+            Err(_) => put(out, text),
         },
-        Form::Float => text.parse().ok().map_or(Value::Null, number),
-        Form::Json => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
-        Form::Bytes => {
-            let digits = text.strip_prefix("\\x").unwrap_or_default();
-            let bytes = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).unwrap_or_default();
-            json!({ "type": "Buffer", "data": bytes })
-        }
-        Form::Circle => circle(text).unwrap_or_else(as_text),
+        Form::Bigint => match text.parse::<i64>() {
+            Ok(number) if (-MAX_SAFE..=MAX_SAFE).contains(&number) => put(out, &number),
+            _ => put(out, text),
+        },
+        Form::Float => put(out, &text.parse().ok().map(number)),
+        Form::Json => match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) => out.write_all(text.as_bytes()),
+            Err(_) => put(out, text),
+        },
+        Form::Bytes => bytes(text, out),
+        Form::Circle => match circle(text) {
+            Some(circle) => put(out, &circle),
+            None => put(out, text),
+        },
     }
+}
+
+/// Writes bytes, which Postgres has as `\x` and hexadecimal digits, as a `Buffer` of Node.js.
+fn bytes(text: &str, out: &mut Text) -> io::Result<()> {
+    let digits = text.strip_prefix("\\x").unwrap_or_default();
+    let bytes = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).unwrap_or_default();
+    out.write_all(b"{\"type\":\"Buffer\",\"data\":")?;
+    put(out, &bytes)?;
+    out.write_all(b"}")
 }
 
 /// Returns a number; whole ones without a fraction, as JavaScript writes them. `null` for what JSON does not have.
@@ -141,10 +166,18 @@ mod tests {
             // An array of an enum, whose OID is the database's own.
             (16_400, "{a}", json!("{a}")),
         ];
+        let read = |oid, text| {
+            let mut out = Text::new(1000);
+            write(oid, text, &mut out).unwrap();
+            serde_json::from_str::<Value>(&out.into_string().unwrap()).unwrap()
+        };
         for (oid, text, expected) in cases {
             assert_eq!(read(oid, Some(text.as_bytes())), expected, "{oid} {text}");
         }
         assert_eq!(read(23, None), Value::Null);
+        for (oid, text) in [(25, "12345678"), (1007, "{1234,5678}"), (17, "\\x00")] {
+            assert!(write(oid, Some(text.as_bytes()), &mut Text::new(9)).is_err(), "{oid} {text}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{Method, StatusCode};
 use poem::endpoint::BoxEndpoint;
 use poem::{Endpoint as _, EndpointExt as _, Request, Response};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::access::Operator;
@@ -25,24 +26,24 @@ impl Requests {
     /// Sends a request as `operator`, and returns the body of its response.
     ///
     /// Errors: the message of a response that is an error; `fallback` if it has none.
-    pub(super) async fn send(
+    pub(super) async fn send<T: DeserializeOwned + Default>(
         &self,
         operator: &Operator,
         (method, path): (Method, &str),
         body: Option<&Value>,
         fallback: &str,
-    ) -> Result<Value, String> {
+    ) -> Result<T, String> {
         let mut request = Request::builder().method(method).content_type("application/json");
         if let Ok(uri) = path.parse() {
             request = request.uri(uri);
         }
         let request = request.body(body.map(Value::to_string).unwrap_or_default());
         let (status, bytes) = self.exchange(operator, request).await?;
-        let value = serde_json::from_slice::<Value>(&bytes).unwrap_or(Value::Null);
-        match status.is_success() {
-            true => Ok(value),
-            false => Err(value["message"].as_str().unwrap_or(fallback).to_owned()),
+        if status.is_success() {
+            return Ok(serde_json::from_slice(&bytes).unwrap_or_default());
         }
+        let value = serde_json::from_slice::<Value>(&bytes).unwrap_or(Value::Null);
+        Err(value["message"].as_str().unwrap_or(fallback).to_owned())
     }
 
     /// Sends `request` as `operator`, and returns the status and the body of its response.

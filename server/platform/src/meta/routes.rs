@@ -61,10 +61,10 @@ pub(crate) fn endpoint(context: Arc<Context>) -> impl Endpoint<Output = Response
             let outcome = respond(&context, request).await;
             let (status, body) = match outcome {
                 Ok(body) => (StatusCode::OK, body),
-                Err(Refusal(status, body)) => (status, body),
+                Err(Refusal(status, body)) => (status, body.to_string()),
             };
             let response = Response::builder().status(status).content_type("application/json; charset=utf-8");
-            Ok::<_, poem::Error>(response.body(body.to_string()))
+            Ok::<_, poem::Error>(response.body(body))
         }
     })
 }
@@ -75,23 +75,25 @@ fn has_secret_key(request: &Request) -> bool {
     matches!(key, Some(ApiKeyKind::ServiceRole | ApiKeyKind::Secret))
 }
 
-async fn respond(context: &Context, mut request: Request) -> Result<Value, Refusal> {
+async fn respond(context: &Context, mut request: Request) -> Result<String, Refusal> {
     let path = request.uri().path().trim_matches('/').to_owned();
     let parameters: HashMap<String, String> =
         url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes())
             .into_owned()
             .collect();
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    match path.as_str() {
-        "" if is_read => {
-            Ok(json!({ "status": "ok", "name": "basalt", "version": env!("CARGO_PKG_VERSION") }))
-        }
-        "health" if is_read => Ok(json!({ "date": time::OffsetDateTime::now_utc().unix_timestamp() * 1000 })),
-        "query" if request.method() == Method::POST => query(context, &mut request, &parameters).await,
-        "config/version" if is_read => one(context, List::Version, Filter::default(), "").await,
-        _ if is_read => list(context, &path, &parameters).await,
-        _ => Err(Refusal::not_found()),
+    if path == "query" && request.method() == Method::POST {
+        return query(context, &mut request, &parameters).await;
     }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Err(Refusal::not_found());
+    }
+    let body = match path.as_str() {
+        "" => json!({ "status": "ok", "name": "basalt", "version": env!("CARGO_PKG_VERSION") }),
+        "health" => json!({ "date": time::OffsetDateTime::now_utc().unix_timestamp() * 1000 }),
+        "config/version" => one(context, List::Version, Filter::default(), "").await?,
+        _ => list(context, &path, &parameters).await?,
+    };
+    Ok(body.to_string())
 }
 
 /// Runs SQL.
@@ -99,7 +101,7 @@ async fn query(
     context: &Context,
     request: &mut Request,
     parameters: &HashMap<String, String>,
-) -> Result<Value, Refusal> {
+) -> Result<String, Refusal> {
     let bytes = request.take_body().into_bytes_limit(LARGEST).await;
     let bytes = bytes.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, &error.to_string()))?;
     let body: QueryBody = serde_json::from_slice(&bytes)
@@ -117,7 +119,7 @@ async fn query(
     let time = seconds.map_or(context.settings.query_timeout, Duration::from_secs).min(LONGEST);
     let query = Query { sql: &body.query, parameters: &values, is_read_only: false, time };
     match context.inner().console.run(&query).await {
-        Ok(rows) => Ok(Value::Array(rows)),
+        Ok(rows) => Ok(rows),
         Err(Error::Sql(refusal, sql)) => {
             let status =
                 if refusal.code == CANCELLED { StatusCode::REQUEST_TIMEOUT } else { StatusCode::BAD_REQUEST };
