@@ -355,7 +355,12 @@ declare
   headers jsonb;
   answer jsonb;
 begin
-  if uri is null then
+  -- A request can change what it reaches. The login stays the same whatever roles it takes on.
+  if pg_has_role(session_user, to_regrole('supabase_read_only_user'), 'member')
+    and pg_has_role(session_user, to_regrole('postgres'), 'member') is not true
+  then
+    raise insufficient_privilege using message = 'a login that may only read cannot send requests';
+  elsif uri is null then
     raise null_value_not_allowed using message = 'http_request.uri is NULL';
   elsif method is null then
     raise null_value_not_allowed using message = 'http_request.method is NULL';

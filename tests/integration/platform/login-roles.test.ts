@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
+import { runsTestsOf } from '../../support/extensions.mjs'
 import { psqlAsSuperuser } from '../../support/server.mjs'
 import { Platform } from './support.ts'
 
@@ -78,6 +79,14 @@ describe.skipIf(inject('own') === null)('login roles over the platform interface
     await expect(query('insert into notes values (3)')).rejects.toThrow(
       /read-only|permission denied/,
     )
+    if (runsTestsOf('dblink')) {
+      await platform.server.psql('create extension http with schema extensions')
+      await query('set transaction_read_only = off')
+      await expect(query("select extensions.http_get('http://127.0.0.1/')")).rejects.toThrow(
+        /may only read cannot send/,
+      )
+      await platform.server.psql('drop extension http')
+    }
     // Even where the session allows writes, the role has no right to them.
     await query('set default_transaction_read_only = off')
     for (const sql of [

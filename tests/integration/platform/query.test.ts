@@ -272,6 +272,18 @@ describe.skipIf(inject('own') === null)('SQL over the platform interface', () =>
     expect(await platform.server.psql('select count(*) from public.notes')).toBe(before)
   })
 
+  test.skipIf(!runsTestsOf('dblink'))('sends no requests where it only reads', async () => {
+    const { port } = new URL(platform.url)
+    const sql = `select status from extensions.http_get('http://127.0.0.1:${port}/auth/v1/health')`
+    await platform.query('create extension if not exists http with schema extensions')
+    try {
+      expect(await refused(sql, { read_only: true })).toMatch(/may only read/)
+      expect((await platform.query(sql)).body).toEqual([{ status: expect.any(Number) as number }])
+    } finally {
+      await platform.query('drop extension http')
+    }
+  })
+
   test('describes the project while its turns are taken', async () => {
     const slow = Array.from({ length: 12 }, () => platform.query('select pg_sleep(1.5)'))
     await platform.server.psql('select pg_sleep(0.3)')
