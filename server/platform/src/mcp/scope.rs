@@ -26,14 +26,16 @@ settings::words! {
 #[derive(Debug, Clone)]
 pub(super) struct Scope {
     pub(super) operator: Operator,
-    /// The only project, if the URL names one.
+    /// The only project, if the URL names one; what is no reference, if it names several or an empty one.
     pub(super) project: Option<String>,
     pub(super) is_read_only: bool,
     pub(super) groups: Vec<Group>,
 }
 
 impl Scope {
-    /// Reads the query string of a request. Errors: what is wrong with it.
+    /// Reads the query string of a request. If a parameter is there several times, all of its values limit the request.
+    ///
+    /// Errors: what is wrong with it.
     pub(super) fn of(query: &str, operator: Operator) -> Result<Self, String> {
         let mut scope = Self {
             operator,
@@ -42,14 +44,25 @@ impl Scope {
             // As upstream, storage has to be asked for.
             groups: Group::ALL.into_iter().filter(|group| *group != Group::Storage).collect(),
         };
+        let mut features: Option<Vec<Group>> = None;
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
             match &*name {
-                "project_ref" => scope.project = Some(value.into_owned()).filter(|value| !value.is_empty()),
-                "read_only" => scope.is_read_only = flag(&value)?,
-                "features" => scope.groups = groups(&value)?,
+                "project_ref" => {
+                    let is_only = scope.project.as_deref().is_none_or(|known| known == value);
+                    scope.project = Some(if is_only { value.into_owned() } else { String::new() });
+                }
+                "read_only" => scope.is_read_only |= flag(&value)?,
+                "features" => {
+                    let wanted = groups(&value)?;
+                    features = Some(match features {
+                        None => wanted,
+                        Some(known) => known.into_iter().filter(|group| wanted.contains(group)).collect(),
+                    });
+                }
                 _ => {}
             }
         }
+        scope.groups = features.unwrap_or(scope.groups);
         Ok(scope)
     }
 }
