@@ -357,7 +357,7 @@ async fn token(context: &Context, fields: &Fields) -> Result<Response, Error> {
 /// Revokes a token that a client got here (RFC 7009). Others stay.
 async fn revoke(context: &Context, fields: &Fields) -> Result<Response, Error> {
     oauth::revoke(&context.inner().store, &Sha256::digest(fields.get("token"))).await?;
-    Ok(StatusCode::OK.into())
+    Ok(StatusCode::NO_CONTENT.into())
 }
 
 #[cfg(test)]

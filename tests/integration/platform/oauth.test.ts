@@ -286,12 +286,12 @@ describe.skipIf(inject('own') === null)('the authorization server for agents', (
       const { one, tokens } = await connect()
       expect(await status(tokens.access_token)).toBe(200)
       const { client_id } = one.fields
-      expect((await post('/revoke', { token: tokens[which], client_id })).status).toBe(200)
+      expect((await post('/revoke', { token: tokens[which], client_id })).status).toBe(204)
       expect(await status(tokens.access_token)).toBe(401)
       expect(await refresh(one, tokens.refresh_token)).toMatchObject(refusedGrant)
       // It says nothing about tokens that it does not know, and spares those of operators.
-      expect((await post('/revoke', { token: tokens[which] })).status).toBe(200)
-      expect((await post('/revoke', { token: platform.token })).status).toBe(200)
+      expect((await post('/revoke', { token: tokens[which] })).status).toBe(204)
+      expect((await post('/revoke', { token: platform.token })).status).toBe(204)
       expect(await status(platform.token)).toBe(200)
     },
   )
