@@ -65,6 +65,9 @@ impl Console {
     /// Errors: [`Error::Sql`] if Postgres refuses it; [`Error::Database`] if it takes too long, returns too much, or
     /// there is no database; 429 if too many others run.
     pub(crate) async fn run(&self, query: &Query<'_>) -> Result<String, Error> {
+        if query.sql.contains('\0') {
+            return Err(Error::unwritable());
+        }
         let _turn = self.turns.acquire(fairness::caller(), PATIENCE).await.map_err(|_| {
             Error::Refused(StatusCode::TOO_MANY_REQUESTS, "Too many queries run at the same time".into())
         })?;

@@ -11,6 +11,9 @@ use poem_openapi::types::Type;
 use poem_openapi::{ApiResponse, Object};
 use serde_json::json;
 
+/// What is said of a text that Postgres cannot have.
+const UNWRITABLE: &str = "The character NUL cannot be part of a text";
+
 /// Why a request is refused, or has failed.
 #[derive(Debug)]
 pub(crate) enum Error {
@@ -40,8 +43,14 @@ impl Error {
         Self::Refused(StatusCode::UNAUTHORIZED, "Unauthorized".into())
     }
 
+    /// Returns the refusal (400) of a text with the character NUL, which texts of Postgres cannot have.
+    pub(crate) fn unwritable() -> Self {
+        Self::invalid(UNWRITABLE)
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         match self {
+            Self::Database(error) if is_unwritable(error) => StatusCode::BAD_REQUEST,
             Self::Refused(status, _) => *status,
             Self::Sql(error, _) if error.code == "57014" => StatusCode::REQUEST_TIMEOUT,
             Self::Sql(..) => StatusCode::BAD_REQUEST,
@@ -57,6 +66,7 @@ impl Error {
     pub(crate) fn message(&self) -> Cow<'_, str> {
         match self {
             Self::Refused(_, message) => Cow::Borrowed(message),
+            Self::Database(error) if is_unwritable(error) => UNWRITABLE.into(),
             Self::Sql(error, sql) => format!("Failed to run sql query: {}", described(error, sql)).into(),
             Self::Database(error @ (postgres::Error::Timeout(_) | postgres::Error::TooLarge(_))) => {
                 format!("Failed to run sql query: {error}").into()
@@ -129,6 +139,12 @@ fn located(sql: &str, position: u32) -> Option<(usize, &str, usize)> {
         before += length + 1;
     }
     None
+}
+
+/// Reports whether Postgres refuses a value since it has the character NUL, which only a request can have brought:
+/// `character_not_in_repertoire` and, in JSON, `untranslatable_character`.
+fn is_unwritable(error: &postgres::Error) -> bool {
+    error.server().is_some_and(|refusal| matches!(&*refusal.code, "22021" | "22P05"))
 }
 
 impl From<postgres::Error> for Error {

@@ -91,6 +91,9 @@ impl Logs {
             let message = "This server keeps no logs: basalt.platform.log_memory is 0";
             return Err(Error::Refused(StatusCode::NOT_IMPLEMENTED, message.into()));
         }
+        if sql.contains('\0') {
+            return Err(Error::unwritable());
+        }
         let sql = dialect::translated(sql).map_err(Error::invalid)?;
         let _turn = self.turns.acquire(fairness::caller(), PATIENCE).await.map_err(|_| {
             Error::Refused(StatusCode::TOO_MANY_REQUESTS, "Too many queries run at the same time".into())

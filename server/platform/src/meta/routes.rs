@@ -200,7 +200,7 @@ async fn one(context: &Context, list: List, filter: Filter, missing: &str) -> Re
 
 fn unreadable(error: &Error) -> Refusal {
     match error {
-        Error::Database(postgres::Error::Postgres(refusal)) => {
+        Error::Database(postgres::Error::Postgres(refusal)) if error.status().is_server_error() => {
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, &refusal.message)
         }
         other => Refusal::new(other.status(), &other.message()),

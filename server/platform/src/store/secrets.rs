@@ -55,7 +55,7 @@ pub(crate) async fn values(
     Ok(opened.collect())
 }
 
-/// Sets secrets, all or none.
+/// Sets secrets, all or none. Of several values with one name, the last is set.
 pub(crate) async fn set(
     database: &Database,
     project: &str,
@@ -63,7 +63,8 @@ pub(crate) async fn set(
     seal: &ValueSeal,
 ) -> Result<(), Error> {
     let mut rows = Vec::new();
-    for (name, value) in secrets {
+    let last: BTreeMap<&String, &String> = secrets.iter().map(|(name, value)| (name, value)).collect();
+    for (name, value) in last {
         rows.push(json!({
             "name": name,
             "sealed": data_encoding::HEXLOWER.encode(&crate::seal::seal(seal, value, name)?),
