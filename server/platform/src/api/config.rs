@@ -3,6 +3,7 @@
 //! Source: the Management API's OpenAPI document; the Supabase CLI 3.1, which insists on keys that the document lacks.
 
 mod change;
+mod limits;
 mod sections;
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use settings::{Managed, Secret};
 
-use super::{ConfigApi, sections};
+use super::{ConfigApi, limits, sections};
 use crate::Error;
 use crate::access::Operator;
 use crate::managed::{Field, Form, Section, ServiceConfig, is_same};
@@ -133,6 +133,7 @@ fn changes(
         } else if !has_value(field, value, place, reference) {
             let text = field.form.text(value);
             let text = text.map_err(|expected| Error::invalid(format!("{name}: expected {expected}")))?;
+            limits::check(section, name, value)?;
             changes.insert(field.setting.clone(), (Some(text), is_secret));
         }
     }
