@@ -210,6 +210,8 @@ describe.skipIf(inject('own') === null)('settings over the platform interface', 
     test.each([
       ['/postgrest', { max_rows: 5, db_schema: 'nowhere' }, /no schema "nowhere"/],
       ['/postgrest', { db_schema: 'public,pg_catalog' }, /api\.schemas/],
+      ['/postgrest', { db_schema: 'basalt_platform' }, /basalt_platform.* the server's own/],
+      ['/postgrest', { db_schema: 'public, vault' }, /vault.* the server's own/],
       ['/postgrest', { max_rows: 1_000_001 }, /max_rows: expected a number from 0 to 1000000/],
       ['/config/auth', { jwt_exp: 99_999_999_999_999 }, /jwt_exp: .* from 0 to 604800/],
       ['/config/auth', { password_min_length: 100_000 }, /from 6 to 32767/],

@@ -18,6 +18,9 @@ const ATTEMPTS: usize = 5;
 /// The setting that names the schemas of REST.
 const SCHEMAS: &str = "api.schemas";
 
+/// The schemas in which the server keeps what is its own, and secrets.
+const OWN_SCHEMAS: [&str; 4] = ["basalt", "basalt_http", "basalt_platform", "vault"];
+
 /// What a request asks for, by name. A text, a number or a flag is the new value, and null takes a change back.
 type Asked<'a> = Vec<(String, &'a Value)>;
 
@@ -71,9 +74,13 @@ impl ConfigApi {
         ))
     }
 
-    /// Checks that the schemas exist that REST is to serve: it would serve none otherwise.
+    /// Checks that the schemas exist that REST is to serve, since it would serve none otherwise, and that none of them is the
+    /// server's own.
     async fn check_schemas(&self, changes: &BTreeMap<String, Change>) -> Result<(), Error> {
         let Some((Some(schemas), _)) = changes.get(SCHEMAS) else { return Ok(()) };
+        if let Some(own) = schemas.split(',').map(str::trim).find(|schema| OWN_SCHEMAS.contains(schema)) {
+            return Err(Error::invalid(format!("db_schema: the schema {own:?} is the server's own")));
+        }
         let missing = store::missing_schemas(&self.0.inner().store, schemas).await?;
         match missing.first() {
             Some(schema) => Err(Error::invalid(format!("db_schema: there is no schema {schema:?}"))),
