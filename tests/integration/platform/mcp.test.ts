@@ -310,29 +310,6 @@ describe.skipIf(inject('own') === null)('agents over the Model Context Protocol'
       await fail('execute_sql', { query: 'select 1', project_id })
   })
 
-  test('are limited by all values of a parameter that is there several times', async () => {
-    const both = await tools(
-      '?read_only=true&read_only=false&features=database,docs&features=database',
-    )
-    const names = both.map(({ name }) => name)
-    expect(names).toContain('execute_sql')
-    for (const name of ['apply_migration', 'search_docs']) expect(names).not.toContain(name)
-    const another = 'project_ref=aaaaaaaaaaaaaaaaaaaa'
-    const select = { query: 'select 1' }
-    for (const query of [
-      '?project_ref=',
-      `?project_ref=${platform.ref}&${another}`,
-      `?${another}&project_ref=${platform.ref}`,
-      `?${another}&project_ref=&project_ref=${platform.ref}`,
-    ])
-      expect({ query, ...(await call('execute_sql', select, query)) }).toMatchObject({
-        query,
-        isError: true,
-      })
-    const same = `?project_ref=${platform.ref}&project_ref=${platform.ref}`
-    expect(await callOf('execute_sql', select, same)).toMatchObject({ isError: false })
-  })
-
   test('read rows as data that nobody should take orders from', async () => {
     const query = 'select title from public.posts order by title'
     const marks: string[] = []

@@ -76,16 +76,41 @@ describe.skipIf(inject('own') === null)('unusual requests to the platform interf
     expect({ status, body }).toEqual({ status: 200, body: { result: [], error } })
   })
 
-  test('of tools with the character NUL are refused', async () => {
-    const params = {
-      name: 'execute_sql',
-      arguments: { project_id: platform.ref, query: 'select \0' },
-    }
-    const { body } = await platform.request<unknown>('POST', '/mcp', {
-      json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+  /** Sends a message to the MCP server, and returns what it answers as text. */
+  async function ask(method: string, params: object, query = '') {
+    const { body } = await platform.request<unknown>('POST', `/mcp${query}`, {
+      json: { jsonrpc: '2.0', id: 1, method, params },
       headers: { Accept: 'application/json, text/event-stream' },
     })
-    expect(JSON.stringify(body)).toContain('NUL')
+    return JSON.stringify(body)
+  }
+
+  const execute = (query: string, place = '', args: object = { project_id: platform.ref }) =>
+    ask('tools/call', { name: 'execute_sql', arguments: { query, ...args } }, place)
+
+  test('of tools with the character NUL are refused', async () => {
+    expect(await execute('select \0')).toContain('NUL')
+  })
+
+  test('of tools are limited by all values of a parameter that is there several times', async () => {
+    const twice = '?read_only=true&read_only=false&features=database,docs&features=database'
+    const listed = await ask('tools/list', {}, twice)
+    expect(listed).toContain('"execute_sql"')
+    expect(listed).not.toMatch(/"(apply_migration|search_docs)"/)
+    const select = 'select 40 + 2 as answer'
+    const [own, another] = [`project_ref=${platform.ref}`, 'project_ref=aaaaaaaaaaaaaaaaaaaa']
+    for (const query of [
+      'project_ref=',
+      `${own}&${another}`,
+      `${another}&${own}`,
+      `${another}&project_ref=&${own}`,
+    ])
+      for (const args of [{}, { project_id: platform.ref }])
+        expect({ query, answer: await execute(select, `?${query}`, args) }).toEqual({
+          query,
+          answer: expect.not.stringContaining('42') as string,
+        })
+    expect(await execute(select, `?${own}&${own}`, {})).toContain('42')
   })
 
   test('with one secret twice set its last value', async () => {
