@@ -30,9 +30,9 @@ const MAX_BYTES: usize = 32 << 20;
 /// Statements that would end the transaction in which only reads are allowed. What would change it, Postgres refuses.
 const TRANSACTION_CONTROL: [&str; 7] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE"];
 
-/// Begins a transaction that only reads. Settings of the database or of the role may have strings mean something else than
-/// [`refuse_transaction_control`] takes them for: here they mean that. Postgres reads a text as a whole before it runs the
-/// first of its statements, so that none of them changes how the others are read.
+/// Begins a transaction that only reads. Settings of the database or of the role may have strings mean something else
+/// than [`refuse_transaction_control`] takes them for: here they mean that. Postgres reads a text as a whole before it
+/// runs the first of its statements, so that none of them changes how the others are read.
 const BEGIN_READING: &str = "begin transaction read only; set local standard_conforming_strings = on; \
      set local client_encoding = 'UTF8'; select 1";
 

@@ -24,8 +24,8 @@ pub struct Limits {
     pub bytes: usize,
 }
 
-/// What a row takes in memory beside its values: itself twice, since a list that grows has room for as many again, and the
-/// head of its message.
+/// What a row takes in memory beside its values: itself twice, since a list that grows has room for as many again, and
+/// the head of its message.
 const ROW: usize = 2 * size_of::<Row>() + 7;
 
 impl Connection {

@@ -1,7 +1,7 @@
 //! Rows as a document of JSON.
 //!
-//! It is written as text at once: as values in memory, small rows would take a hundred times the space that they have in
-//! it.
+//! It is written as text at once: as values in memory, small rows would take a hundred times the space that they have
+//! in it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -74,8 +74,8 @@ impl ConfigApi {
         ))
     }
 
-    /// Checks that the schemas exist that REST is to serve, since it would serve none otherwise, and that none of them is the
-    /// server's own.
+    /// Checks that the schemas exist that REST is to serve, since it would serve none otherwise, and that none of them
+    /// is the server's own.
     async fn check_schemas(&self, changes: &BTreeMap<String, Change>) -> Result<(), Error> {
         let Some((Some(schemas), _)) = changes.get(SCHEMAS) else { return Ok(()) };
         if let Some(own) = schemas.split(',').map(str::trim).find(|schema| OWN_SCHEMAS.contains(schema)) {
