@@ -26,6 +26,7 @@ mod version2;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use http::StatusCode;
 use poem::{Endpoint, IntoEndpoint as _, Request, Response, Route, endpoint};
 use poem_openapi::OpenApiService;
@@ -115,14 +116,21 @@ pub(crate) fn endpoint(context: Arc<Context>, prefix: &str) -> impl Endpoint<Out
                 return Ok(error::response(StatusCode::NOT_FOUND, &format!("Cannot {place}")));
             }
             // Who it is comes first: nobody else is told anything, not even what is wrong with a body.
+            let inner = context.inner();
+            let mut revoked = OptionFuture::default();
             if request.uri().path() != DOCUMENT {
-                let inner = context.inner();
                 match Operator::of(&request, &inner.store, &inner.failures).await {
-                    Ok(operator) => drop(request.extensions_mut().insert(operator)),
+                    Ok(operator) => {
+                        revoked = Some(Box::pin(inner.revoked(operator.id()))).into();
+                        request.extensions_mut().insert(operator);
+                    }
                     Err(refusal) => return Ok(refusal.into_response()),
                 }
             }
-            let outcome = tokio::time::timeout(TIME_LIMIT, routes.call(request)).await;
+            let outcome = tokio::select! {
+                outcome = tokio::time::timeout(TIME_LIMIT, routes.call(request)) => outcome,
+                Some(()) = revoked => return Ok(Error::unauthorized().into_response()),
+            };
             Ok::<_, poem::Error>(match outcome {
                 Ok(Ok(response)) => response,
                 Ok(Err(error)) => respond(error, &place),

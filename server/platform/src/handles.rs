@@ -100,6 +100,8 @@ pub(crate) struct Inner {
     pub(crate) problems: RwLock<Option<ProblemList>>,
     runtime: Option<Arc<dyn FunctionRuntime>>,
     has_token: AtomicBool,
+    /// Tells requests that something has changed, such as that their tokens were revoked.
+    changed: tokio::sync::watch::Sender<()>,
 }
 
 impl Handles {
@@ -134,6 +136,7 @@ impl Handles {
             seal: crate::seal::of(&keys),
             failures: Failures::new(settings.failures_per_minute),
             has_token: AtomicBool::new(false),
+            changed: tokio::sync::watch::Sender::default(),
             project_database: project,
             project: identity,
             store,
@@ -203,6 +206,17 @@ impl Inner {
         self.has_token.load(Ordering::Relaxed)
     }
 
+    /// Returns once the token of `operator` is valid no more.
+    pub(crate) async fn revoked(&self, operator: uuid::Uuid) {
+        let mut changed = self.changed.subscribe();
+        // The sender lives as long as this does.
+        while changed.changed().await.is_ok() {
+            if matches!(store::tokens::is_valid(&self.store, operator).await, Ok(false)) {
+                return;
+            }
+        }
+    }
+
     /// Reads again what may have changed, and puts it in force on this node.
     pub(crate) async fn follow(&self) -> Result<(), Error> {
         self.refresh().await?;
@@ -242,6 +256,10 @@ impl Inner {
     pub(crate) async fn refresh(&self) -> Result<(), Error> {
         let project = self.project.reference();
         self.has_token.store(store::tokens::exist(&self.store).await?, Ordering::Relaxed);
+        self.changed.send_replace(());
+        if let Err(error) = store::login_roles::remove_revoked(&self.store).await {
+            tracing::warn!(%error, "login roles of revoked access tokens are not removed yet");
+        }
         let further = store::api_keys::list(&self.store, &project).await?;
         let further = further.iter().filter_map(|row| {
             let hash = HEXLOWER.decode(row.hash.as_bytes()).ok()?;

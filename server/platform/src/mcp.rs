@@ -121,6 +121,7 @@ impl Endpoint for Mcp {
                 return Ok(response);
             }
         };
+        let revoked = inner.revoked(operator.id());
         let scope = match Scope::of(request.uri().query().unwrap_or_default(), operator) {
             Ok(scope) => scope,
             Err(problem) => return Ok(error::response(StatusCode::BAD_REQUEST, &problem)),
@@ -128,7 +129,10 @@ impl Endpoint for Mcp {
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
         let mut request: http::Request<_> = request.into();
         request.extensions_mut().insert(scope);
-        let response = self.service.handle(request).await;
+        let response = tokio::select! {
+            response = self.service.handle(request) => response,
+            () = revoked => return Ok(error::Error::unauthorized().into_response()),
+        };
         // The body has no errors, but the framework wants them to be of this type.
         Ok(response.map(|body| body.map_err(|never: Infallible| -> io::Error { match never {} })).into())
     }

@@ -4,6 +4,7 @@
 
 pub(crate) mod api_keys;
 pub(crate) mod functions;
+pub(crate) mod login_roles;
 pub(crate) mod network;
 pub(crate) mod oauth;
 pub(crate) mod projects;

@@ -7,9 +7,11 @@ use bytes::BytesMut;
 use fallible_iterator::FallibleIterator as _;
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
+use tokio::runtime::Handle;
 
 use crate::batch::bind;
 use crate::column::Column;
+use crate::connect::{CancelKey, Target};
 use crate::connection::{Connection, copy_refused};
 use crate::error::{Error, ServerError};
 use crate::reply::{Row, Rows};
@@ -35,7 +37,8 @@ impl Connection {
     /// Source: PostgreSQL documentation, section 55.2.2.
     ///
     /// Errors: [`Error::Postgres`] if a statement fails; [`Error::Timeout`] and [`Error::TooLarge`] beyond the `limits`,
-    /// after which the connection must be dropped; [`Error::Unavailable`] if it ends.
+    /// after which the connection must be dropped; [`Error::Unavailable`] if it ends. If the call is dropped, the
+    /// statements are cancelled, and the connection must be dropped, too.
     pub async fn query(&mut self, sql: &str, limits: Limits) -> Result<Vec<Rows>, Error> {
         let mut request = BytesMut::new();
         frontend::query(sql, &mut request)?;
@@ -62,7 +65,9 @@ impl Connection {
     }
 
     async fn run_within(&mut self, request: &[u8], limits: Limits) -> Result<Vec<Rows>, Error> {
+        let mut unfinished = Unfinished(Some((self.target.clone(), self.session.cancel)));
         let replied = tokio::time::timeout(limits.time, self.exchange(request, limits.bytes)).await;
+        unfinished.0 = None;
         let reply = replied.unwrap_or(Err(Error::Timeout(limits.time)));
         if matches!(reply, Err(Error::Timeout(_) | Error::TooLarge(_))) {
             // Without it, the statement would go on although nobody reads what it returns.
@@ -115,6 +120,20 @@ impl Connection {
                 _ => {}
             }
         }
+    }
+}
+
+/// Statements that are cancelled if nobody waits for their end any more.
+struct Unfinished(Option<(Target, CancelKey)>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let (Some((target, key)), Ok(runtime)) = (self.0.take(), Handle::try_current()) else { return };
+        runtime.spawn(async move {
+            if let Err(error) = target.cancel(key).await {
+                tracing::warn!(%error, "a statement that nobody waits for goes on");
+            }
+        });
     }
 }
 

@@ -152,6 +152,44 @@ describe.skipIf(inject('own') === null)('login roles over the platform interface
     await login(await create(false))
   })
 
+  test('end with their token, and so do their sessions and its SQL', async () => {
+    const kept = await create(false)
+    const name = `leaving-${Date.now()}`
+    const token = await platform.createToken('--name', name)
+    const { body: made } = await platform.project<LoginRole>('POST', '/cli/login-role', {
+      json: { read_only: false },
+      token,
+    })
+    const query = await login(made)
+    const open = await login(kept)
+    await query('create table public.of_revoked (id int)')
+    const mark = 'select pg_sleep(50) as revoked_sleep'
+    const running = platform.query<unknown>(mark, { token })
+    const sleeping = () =>
+      platform.server.psql(
+        `select count(*) from pg_stat_activity where query = '${mark}' and state = 'active'`,
+      )
+    await expect.poll(sleeping).toBe('1')
+    await platform.basalt('token', 'revoke', name)
+    expect((await running).status).toBe(401)
+    await expect.poll(sleeping).toBe('0')
+    await expect
+      .poll(() => query('select 1').then(String, () => 'ended'), { timeout: 10_000 })
+      .toBe('ended')
+    await expect
+      .poll(() =>
+        platform.server.psql(`select count(*) from pg_roles where rolname = '${made.role}'`),
+      )
+      .toBe('0')
+    await expect(login(made)).rejects.toThrow(/authentication failed|does not exist/)
+    expect(await platform.server.psql("select to_regclass('public.of_revoked') is not null")).toBe(
+      't',
+    )
+    // Those of other tokens stay.
+    expect(await open('select 1 as one')).toEqual([{ one: 1 }])
+    await login(kept)
+  })
+
   test('do not touch other roles with a name like theirs', async () => {
     await platform.server.psql('create role clixloginxmine login')
     await platform.project('DELETE', '/cli/login-role')

@@ -36,7 +36,7 @@ const COLUMNS: &str = "pg_catalog.json_build_object('id', id, 'name', name, 'hin
      'used_at', used_at::timestamptz(0)::text, 'is_granted', client is not null)";
 
 /// The condition of a token that has not expired, and neither has the one of the operator who has granted it.
-const VALID: &str = "(expires_at is null or expires_at > now()) and not exists (\
+pub(super) const VALID: &str = "(expires_at is null or expires_at > now()) and not exists (\
      select from basalt_platform.access_tokens as operator \
       where operator.id = access_tokens.parent and operator.expires_at <= now())";
 
@@ -54,6 +54,15 @@ pub(crate) async fn find(database: &Database, hash: &[u8]) -> Result<Option<Acce
 pub(crate) async fn exist(database: &Database) -> Result<bool, Error> {
     let sql = format!("select exists (select from basalt_platform.access_tokens where {VALID})::text");
     Ok(document_of(database, &sql, Vec::new()).await?.unwrap_or(false))
+}
+
+/// Reports whether the token `id` is there and has not expired.
+pub(crate) async fn is_valid(database: &Database, id: Uuid) -> Result<bool, Error> {
+    let sql = format!(
+        "select exists (select from basalt_platform.access_tokens where id = $1::uuid and {VALID})::text"
+    );
+    let id = id.to_string();
+    Ok(document_of(database, &sql, vec![text(&id)]).await?.unwrap_or(false))
 }
 
 /// Who makes and revokes tokens, in the audit log: somebody on the server's machine.
