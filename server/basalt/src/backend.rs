@@ -1,6 +1,7 @@
 //! The database and the keys of a project, which most commands need.
 
 pub(crate) mod consent;
+mod logins;
 pub(crate) mod reset;
 pub(crate) mod shadow;
 
@@ -21,6 +22,7 @@ use crate::error::Error;
 use crate::logging;
 use crate::settings::{DATA_FOLDER, Settings, display_path};
 use crate::uri;
+use logins::{project_session, superuser_session};
 
 /// The role that the REST service logs in as. The passwords of these roles are derived from the keys, so that they are
 /// the same on every node.
@@ -167,7 +169,7 @@ impl Backend {
 
     /// Returns a pool of one connection as the administrator.
     pub(crate) async fn admin(&self) -> Result<Database, Error> {
-        admin_of(self.admin.clone()).await
+        Ok(Database::connect(self.admin_settings()).await?)
     }
 
     /// Returns the settings of a pool as [`Self::admin`] returns it.
@@ -185,7 +187,7 @@ impl Backend {
 
     /// Returns a pool of one connection as the project's administrator.
     pub(crate) async fn project(&self) -> Result<Database, Error> {
-        admin_of(self.project.clone()).await
+        Ok(Database::connect(self.repaired(settings_of(self.project_session()))).await?)
     }
 
     /// Runs `work` on a pool that [`Self::project`] returns, and then closes the pool.
@@ -201,7 +203,27 @@ impl Backend {
         &self,
         adjust: impl FnOnce(postgres::Settings) -> postgres::Settings,
     ) -> Result<Database, Error> {
-        Ok(Database::connect(adjust(postgres::Settings::new(self.project.clone()))).await?)
+        let settings = self.repaired(postgres::Settings::new(self.project_session()));
+        Ok(Database::connect(adjust(settings)).await?)
+    }
+
+    /// Returns the login of the server's own sessions as the project's administrator.
+    fn project_session(&self) -> Conninfo {
+        match self.has_one_administrator() {
+            true => self.project.clone(),
+            false => project_session(self.project.clone()),
+        }
+    }
+
+    /// Returns `settings` of a pool of the embedded Postgres whose logins work again after somebody has changed the
+    /// password of their role.
+    pub(crate) fn repaired(&self, settings: postgres::Settings) -> postgres::Settings {
+        // Other servers may use a database of `DATABASE_URL`, with passwords of their own.
+        let repair = match self.has_one_administrator() {
+            true => None,
+            false => logins::repair(&self.admin, &settings.server),
+        };
+        postgres::Settings { repair, ..settings }
     }
 
     /// Reports whether the project's administrator is the one that owns the platform.
@@ -222,16 +244,6 @@ impl Backend {
     }
 }
 
-/// Returns `login` of the superuser with settings that keep what the project has defined from running with its rights:
-/// triggers, event triggers and functions in schemas that others may write to. Where `postgres` itself is the
-/// superuser, the login stays as it is: the project's migrations use it, too.
-fn superuser_session(mut login: Conninfo) -> Conninfo {
-    if login.get("user") != Some(POSTGRES) {
-        login.set("options", "-c session_replication_role=replica -c search_path=pg_catalog");
-    }
-    login
-}
-
 /// Returns the options of the embedded Postgres.
 pub(crate) fn options(settings: &Settings) -> Options {
     Options {
@@ -250,11 +262,7 @@ pub(crate) fn search(settings: &Settings) -> Search {
     Search { folder: settings.database.binaries.clone(), ..Search::new(Some(&settings.project.root)) }
 }
 
-/// Returns a pool of one connection to `server`.
-async fn admin_of(server: Conninfo) -> Result<Database, Error> {
-    Ok(Database::connect(settings_of(server)).await?)
-}
-
+/// Returns the settings of a pool of one connection to `server`.
 fn settings_of(server: Conninfo) -> postgres::Settings {
     postgres::Settings {
         client_pool_size: 1,
@@ -472,7 +480,7 @@ impl RunningPostgres {
     async fn responds(&self) -> bool {
         let settings = postgres::Settings {
             connect_timeout: ATTACH_LIMIT,
-            ..postgres::Settings::new(self.logins.postgres.clone())
+            ..postgres::Settings::new(self.logins.superuser.clone())
         };
         let attempt = async {
             let database = Database::connect(settings).await.ok()?;

@@ -18,6 +18,7 @@ use crate::batch::RESET_SESSION;
 use crate::connect::Target;
 use crate::error::Error;
 use crate::pool::MAX_WAITING;
+use crate::repair::Repair;
 use crate::settings::Settings;
 use crate::waits;
 
@@ -138,20 +139,26 @@ impl Clients {
 
     pub(crate) async fn get(&self) -> Result<Client, Error> {
         let permit = self.permit().await?;
-        let client = self.pool.get().await;
-        let client = client.map_err(|error| match error {
+        let client = match self.lend().await {
+            Err(error) if Repair::of(self.settings.repair.as_ref(), &error).await => self.lend().await?,
+            lent => lent?,
+        };
+        Ok(Client {
+            client: Some(client),
+            permit: Some(permit),
+            statements: self.statements.clone(),
+            is_in_transaction: false,
+        })
+    }
+
+    async fn lend(&self) -> Result<Object, Error> {
+        self.pool.get().await.map_err(|error| match error {
             PoolError::Timeout(TimeoutType::Wait) => Error::AcquireTimeout(self.settings.acquisition_timeout),
             PoolError::Timeout(_) => {
                 Error::Unavailable(format!("no connection within {:?}", self.settings.connect_timeout))
             }
             PoolError::Backend(error) => error.into(),
             other => Error::Unavailable(other.to_string()),
-        })?;
-        Ok(Client {
-            client: Some(client),
-            permit: Some(permit),
-            statements: self.statements.clone(),
-            is_in_transaction: false,
         })
     }
 

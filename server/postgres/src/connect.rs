@@ -23,6 +23,7 @@ use tokio_rustls::client::TlsStream;
 use crate::conninfo::Conninfo;
 use crate::error::Error;
 use crate::error::ServerError;
+use crate::repair::Repair;
 use crate::servers::{Server, ServerState, SessionAttrs, configure, servers};
 use crate::settings::Settings;
 use crate::{silence, tls};
@@ -37,6 +38,8 @@ pub(crate) struct Target {
     is_shuffled: bool,
     session_attrs: SessionAttrs,
     connect_timeout: Duration,
+    /// Makes a login work again whose password somebody has changed.
+    pub(crate) repair: Option<Repair>,
     /// Whether the sessions are for replication.
     is_replication: bool,
 }
@@ -106,7 +109,18 @@ impl Target {
         let tls = tls::client_config(mode, value("sslrootcert").map(Path::new))?;
         let is_shuffled = value("load_balance_hosts") == Some("random");
         let is_replication = false;
-        Ok(Self { config, tls, mode, servers, is_shuffled, session_attrs, connect_timeout, is_replication })
+        let repair = settings.repair.clone();
+        Ok(Self {
+            config,
+            tls,
+            mode,
+            servers,
+            is_shuffled,
+            session_attrs,
+            connect_timeout,
+            repair,
+            is_replication,
+        })
     }
 
     /// Returns the server for traces: the first of the servers.
@@ -140,6 +154,13 @@ impl Target {
     ///
     /// Errors: [`Error::Unavailable`] if there is none in time; [`Error::Postgres`] if the login is refused.
     pub(crate) async fn open(&self) -> Result<Session, Error> {
+        match self.open_required().await {
+            Err(error) if Repair::of(self.repair.as_ref(), &error).await => self.open_required().await,
+            opened => opened,
+        }
+    }
+
+    async fn open_required(&self) -> Result<Session, Error> {
         match self.session_attrs {
             SessionAttrs::PreferStandby => match self.open_with(SessionAttrs::Standby).await {
                 Ok(session) => Ok(session),

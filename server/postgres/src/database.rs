@@ -85,6 +85,7 @@ impl Database {
     pub async fn open(&self, login: Option<(&str, &str)>, application: &str) -> Result<Connection, Error> {
         let mut target = connect::Target::clone(&self.inner.target);
         if let Some((role, password)) = login {
+            target.repair = None;
             // The options are for the pools' role: another one may not set them, or must not have them.
             target.config.user(role).password(password).options("");
         }

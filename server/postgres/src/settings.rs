@@ -6,6 +6,7 @@ use telemetry::SlowStatements;
 
 use crate::conninfo::Conninfo;
 use crate::renewal::Renewal;
+use crate::repair::Repair;
 
 /// The connections of [`run_reserved`] and [`ping`]: for a ping, a load of the catalog and a probe of
 /// the write position at the same time, and one that is being cancelled. They are opened on demand.
@@ -57,6 +58,8 @@ pub struct Settings {
     pub renewal: Renewal,
     /// Records statements that take too long; databases that share a table of them share this.
     pub slow: SlowStatements,
+    /// Makes the login work again if somebody has changed the password of its role; `None` if nothing does.
+    pub repair: Option<Repair>,
 }
 
 impl Settings {
@@ -80,6 +83,7 @@ impl Settings {
             transaction_timeout: Duration::from_secs(60),
             renewal: Renewal::default(),
             slow: SlowStatements::default(),
+            repair: None,
         }
     }
 }

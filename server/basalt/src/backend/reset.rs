@@ -112,7 +112,7 @@ async fn recreate(backend: &Backend, target: &TargetDatabase, is_embedded: bool)
     let other = if target.name == "postgres" { "template1" } else { "postgres" };
     let mut server = backend.admin.clone();
     server.set("dbname", other);
-    let maintenance = super::admin_of(server).await?;
+    let maintenance = Database::connect(super::settings_of(server)).await?;
     let result = replace(&maintenance, target, is_embedded).await;
     maintenance.close().await;
     result

@@ -39,13 +39,14 @@ impl<'a> DatabaseAccess<'a> {
         adjust: impl FnOnce(postgres::Settings) -> postgres::Settings,
     ) -> Result<Database, Error> {
         let server = self.backend.login(self.logins, role, self.keys);
+        let settings = self.backend.repaired(postgres::Settings::new(server));
         let settings = postgres::Settings {
             application_name: format!("basalt-{role}"),
             renewal: self.renewal.clone(),
             slow: self.slow.clone(),
             pool_size: self.pool_size,
             client_pool_size: self.pool_size,
-            ..postgres::Settings::new(server)
+            ..settings
         };
         let mut settings = adjust(settings);
         for replica in &mut settings.replicas {
