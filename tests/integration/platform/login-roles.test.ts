@@ -190,6 +190,24 @@ describe.skipIf(inject('own') === null)('login roles over the platform interface
     await login(kept)
   })
 
+  test('are left out of the findings of the advisors', async () => {
+    await create(true)
+    await platform.server.psql(`create table public.twice (id int);
+      alter table public.twice enable row level security;
+      create policy one on public.twice for select using (true);
+      create policy two on public.twice for select using (true)`)
+    const { body } = await platform.project<{
+      lints: { name: string; detail: string; metadata: { name: string } }[]
+    }>('GET', '/advisors/performance')
+    const found = body.lints.filter(
+      ({ name, metadata }) => name === 'multiple_permissive_policies' && metadata.name === 'twice',
+    )
+    const roles = found.map(({ detail }) => /the role `(.+?)`/.exec(detail)?.[1])
+    expect(roles).toContain('anon')
+    expect(roles.filter((role) => /^(cli_login|basalt|supabase)_/.test(role ?? ''))).toEqual([])
+    await platform.server.psql('drop table public.twice')
+  })
+
   test('do not touch other roles with a name like theirs', async () => {
     await platform.server.psql('create role clixloginxmine login')
     await platform.project('DELETE', '/cli/login-role')

@@ -28,8 +28,8 @@ join (values ('r', 'SELECT'), ('a', 'INSERT'), ('w', 'UPDATE'), ('d', 'DELETE'))
   on p.polcmd::pg_catalog.text in (m.letter, '*')
 join pg_catalog.pg_roles r on r.oid = any (p.polroles) or 0 = any (p.polroles) -- 0: a policy for everybody
 where p.polpermissive
-  -- No policy applies to the first two. The others are Postgres' own roles and the logins of the services.
-  and not (r.rolbypassrls or r.rolsuper or r.rolname ~ '^(pg_|supabase.*admin$)')
+  -- No policy applies to the first two. The others are Postgres' own roles, and those of the server.
+  and not (r.rolbypassrls or r.rolsuper or r.rolname ~ '^(pg_|supabase_|cli_login_|basalt_)')
   {not_platform_schemas}
   {not_of_extension:d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid}
 group by n.nspname, c.relname, r.rolname, m.command
