@@ -10,6 +10,7 @@ mod arguments;
 mod documents;
 mod handler;
 mod logs;
+mod messages;
 mod requests;
 mod scope;
 mod tables;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use gateway::Bearer;
 use http::header::{ACCEPT, ORIGIN, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use poem::{Endpoint, Request, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -95,6 +96,12 @@ fn is_own(origin: &HeaderValue, url: &str) -> bool {
     is_loopback || parsed(url).is_some_and(|own| own.origin() == page.origin())
 }
 
+/// Reports whether `request` says that its body is JSON.
+fn is_json(request: &Request) -> bool {
+    let essence = request.content_type().and_then(|text| text.split(';').next()).unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
 impl Endpoint for Mcp {
     type Output = Response;
 
@@ -126,6 +133,19 @@ impl Endpoint for Mcp {
             Ok(scope) => scope,
             Err(problem) => return Ok(error::response(StatusCode::BAD_REQUEST, &problem)),
         };
+        if request.method() == Method::POST && is_json(&request) {
+            let body = match request.take_body().into_bytes_limit(LARGEST).await {
+                Ok(body) => body,
+                Err(failure) => {
+                    let response = error::response(StatusCode::PAYLOAD_TOO_LARGE, &failure.to_string());
+                    return Ok(response);
+                }
+            };
+            if let Some(refusal) = messages::refused(&body) {
+                return Ok(refusal);
+            }
+            request.set_body(body);
+        }
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
         let mut request: http::Request<_> = request.into();
         request.extensions_mut().insert(scope);

@@ -210,10 +210,23 @@ describe.skipIf(inject('own') === null)('agents over the Model Context Protocol'
     expect(read(unknown.body)).toMatchObject({ id: 7, error: { code: -32_601 } })
     const nameless = await post({ jsonrpc: '2.0', id: 8, method: 'tools/call', params: {} })
     expect(read(nameless.body)).toMatchObject({ id: 8, error: { code: -32_602 } })
-    for (const body of ['{', '', '[]', '"text"']) {
+    const initialized = await post({ jsonrpc: '2.0', id: 9, method: 'initialize', params: {} })
+    expect(read(initialized.body)).toMatchObject({ id: 9, error: { code: -32_602 } })
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    const wrong: [string, number, number | null][] = [
+      ['{', -32_700, null],
+      ['', -32_700, null],
+      [JSON.stringify([ping]), -32_600, null],
+      ['"text"', -32_600, null],
+      [JSON.stringify({ ...ping, id: null }), -32_600, null],
+      [JSON.stringify({ ...ping, jsonrpc: '1.0' }), -32_600, 1],
+      [JSON.stringify({ ...ping, method: 5 }), -32_600, 1],
+    ]
+    for (const [body, code, id] of wrong) {
       const headers = { 'Content-Type': 'application/json', Accept: 'application/json' }
-      const { status } = await platform.request<unknown>('POST', '/mcp', { body, headers })
-      expect([400, 415, 422]).toContain(status)
+      const answer = await platform.request<unknown>('POST', '/mcp', { body, headers })
+      expect({ body, status: answer.status }).toEqual({ body, status: 400 })
+      expect(answer.body).toMatchObject({ jsonrpc: '2.0', id, error: { code } })
     }
   })
 
