@@ -15,6 +15,7 @@ mod others;
 mod payload;
 mod projects;
 mod query;
+mod refused;
 mod secrets;
 mod signing_keys;
 mod snippets;
@@ -126,6 +127,11 @@ pub(crate) fn endpoint(context: Arc<Context>, prefix: &str) -> impl Endpoint<Out
                     }
                     Err(refusal) => return Ok(refusal.into_response()),
                 }
+            }
+            if prefix == "/v1"
+                && let Some(refusal) = refused::refusal(&context, &request)
+            {
+                return Ok(refusal.into_response());
             }
             let outcome = tokio::select! {
                 outcome = tokio::time::timeout(TIME_LIMIT, routes.call(request)) => outcome,

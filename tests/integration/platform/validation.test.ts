@@ -103,6 +103,8 @@ describe.skipIf(inject('own') === null)(
       'get /v1/projects/{ref}/database/context',
       'get /v1/projects/{ref}/database/openapi',
       'get /v1/projects/{ref}/jit-access',
+      'get /v1/projects/{ref}/database/jit',
+      'get /v1/projects/{ref}/database/jit/list',
       'get /v1/projects/{ref}/restore',
       'get /v1/projects/{ref}/upgrade/eligibility',
       'get /v1/projects/{ref}/upgrade/status',

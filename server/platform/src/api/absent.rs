@@ -98,6 +98,28 @@ impl AbsentApi {
         Ok(Json(json!({ "state": "disabled" })))
     }
 
+    /// Returns which roles the sender may have for a time: none.
+    #[oai(path = "/projects/:project/database/jit", method = "get")]
+    async fn own_temporary_roles(
+        &self,
+        request: &Request,
+        project: Path<String>,
+    ) -> Result<Json<Value>, Error> {
+        let operator = self.0.enter(request, &project, Scope::ProjectAdminRead)?;
+        Ok(Json(json!({ "user_id": operator.id(), "user_roles": [] })))
+    }
+
+    /// Returns who may have which roles for a time: nobody.
+    #[oai(path = "/projects/:project/database/jit/list", method = "get")]
+    async fn all_temporary_roles(
+        &self,
+        request: &Request,
+        project: Path<String>,
+    ) -> Result<Json<Value>, Error> {
+        self.0.enter(request, &project, Scope::ProjectAdminRead)?;
+        Ok(Json(json!({ "items": [] })))
+    }
+
     /// Refuses to describe the disk.
     #[oai(path = "/projects/:project/config/disk", method = "get")]
     async fn disk(&self, request: &Request, project: Path<String>) -> Result<Done, Error> {
