@@ -4,6 +4,7 @@
 //! are included, limit, offset, the id of one object, and whether columns are included. Each returns one JSON array. What
 //! several of them share is in files whose names begin with `_`.
 
+mod generators;
 mod routes;
 
 use std::sync::LazyLock;

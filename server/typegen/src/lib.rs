@@ -55,6 +55,8 @@ pub struct Options {
     pub schemas: Vec<String>,
     /// Whether references contain whether they are one to one, which PostgREST 9 and older do not support.
     pub one_to_one: bool,
+    /// The version of PostgREST that types for TypeScript name; `None` for the one whose interface this server has.
+    pub postgrest_version: Option<String>,
 }
 
 /// Returns the types of a database's schemas, as the text of a source file.
@@ -67,7 +69,7 @@ pub async fn generate(database: &Database, options: &Options) -> Result<String, 
     let catalog = Catalog::parse(&json).map_err(|error| postgres::Error::Protocol(error.to_string()))?;
     let catalog = catalog.with_references(references::load(database, &schemas).await?);
     Ok(match options.language {
-        Language::TypeScript => module(&catalog, &schemas, options.one_to_one),
+        Language::TypeScript => module(&catalog, &schemas, options),
         Language::Go => go::module(&catalog, &schemas),
         Language::Python => python::module(&catalog, &schemas),
         Language::Swift(access) => swift::module(&catalog, &schemas, access),
@@ -87,7 +89,9 @@ async fn existing(database: &Database, schemas: &[String]) -> Result<Vec<String>
 }
 
 /// Returns the text of the module for TypeScript.
-fn module(catalog: &Catalog, schemas: &[String], one_to_one: bool) -> String {
+fn module(catalog: &Catalog, schemas: &[String], options: &Options) -> String {
+    let one_to_one = options.one_to_one;
+    let version = options.postgrest_version.as_deref().unwrap_or(POSTGREST_VERSION);
     let mut layout = layout::Layout::default();
     let json = ["string", "number", "boolean", "null", "{ [key: string]: Json | undefined }", "Json[]"];
     layout.line("export type Json =");
@@ -99,7 +103,7 @@ fn module(catalog: &Catalog, schemas: &[String], one_to_one: bool) -> String {
         layout.line("// Allows to automatically instantiate createClient with right options");
         layout.line("// instead of createClient<Database, { PostgrestVersion: 'XX' }>(URL, KEY)");
         layout.block("__InternalSupabase: {", "}", |layout| {
-            layout.line(&format!("PostgrestVersion: \"{POSTGREST_VERSION}\""));
+            layout.line(&format!("PostgrestVersion: \"{version}\""));
         });
         for schema in schemas {
             schema::write(layout, &View { catalog, schemas, schema, one_to_one });

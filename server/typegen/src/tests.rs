@@ -8,7 +8,7 @@ const SCHEMA: &str = include_str!("expected/schema.sql");
 
 fn of(schemas: &[&str]) -> Options {
     let schemas = schemas.iter().map(|schema| (*schema).to_owned()).collect();
-    Options { language: Language::TypeScript, schemas, one_to_one: true }
+    Options { language: Language::TypeScript, schemas, one_to_one: true, postgrest_version: None }
 }
 
 /// Compares with the files in `expected`, which UPDATE_EXPECTED writes.

@@ -76,6 +76,7 @@ pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<
         language,
         schemas: if schema.is_empty() { exposed_schemas(&settings) } else { schema },
         one_to_one: !postgrest_v9_compat,
+        postgrest_version: None,
     };
     let types = Backend::attached(&settings, async |backend| {
         let generated = generate(&settings, backend, &options);

@@ -63,6 +63,7 @@ pub(super) async fn typescript(context: &Context, schemas: Option<&str>) -> Resu
         language: Language::TypeScript,
         schemas: schemas.split(',').map(|schema| schema.trim().to_owned()).collect(),
         one_to_one: true,
+        postgrest_version: None,
     };
     Ok(typegen::generate(&context.inner().project_database, &options).await?)
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokens::ApiKeyKind;
 
-use super::{Filter, List};
+use super::{Filter, List, generators};
 use crate::api::Context;
 use crate::console::Query;
 use crate::error::{self, Error};
@@ -24,6 +24,9 @@ const LARGEST: usize = 3 << 20;
 
 /// The SQLSTATE of a statement that was cancelled, because of its time limit.
 const CANCELLED: &str = "57014";
+
+/// The path of types for supabase-js.
+const TYPES: &str = "generators/typescript";
 
 /// The body of `POST /query`.
 #[derive(Deserialize)]
@@ -57,6 +60,9 @@ pub(crate) fn endpoint(context: Arc<Context>) -> impl Endpoint<Output = Response
             }
             if !has_secret_key(&request) {
                 return Ok(error::response(StatusCode::FORBIDDEN, "You cannot consume this service"));
+            }
+            if request.method() == Method::GET && request.uri().path().trim_matches('/') == TYPES {
+                return Ok(generators::typescript(&context, &request).await);
             }
             let outcome = respond(&context, request).await;
             let (status, body) = match outcome {
