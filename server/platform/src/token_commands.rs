@@ -6,17 +6,34 @@ use crate::access;
 use crate::error::Error;
 use crate::store::tokens::{self, AccessToken};
 
+/// The longest name of a token.
+const LONGEST_NAME: usize = 100;
+/// What is said of a lifetime that is none.
+const NO_TIME: &str = "--expires: expected a time such as \"30 days\" or \"12 hours\"";
+
+/// Checks that `name` can be told from others where it is printed. Errors: a sentence.
+fn check_name(name: &str) -> Result<(), String> {
+    match name.trim().is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control)
+    {
+        true => Err(format!(
+            "--name: expected 1 to {LONGEST_NAME} characters that can be printed, which are not all blanks"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Makes an access token and returns it with its description. It cannot be shown again: only its hash is kept.
 /// `lifetime` is an interval such as `30 days`; without it the token does not expire. Without `scopes` it may do
 /// everything.
 ///
-/// Errors: a sentence for the operator about a scope or a lifetime that is none, or about the database.
+/// Errors: a sentence for the operator about a name, a scope or a lifetime that is none, or about the database.
 pub async fn create_token(
     database: &Database,
     name: &str,
     lifetime: Option<&str>,
     scopes: Option<&[String]>,
 ) -> Result<(String, AccessToken), String> {
+    check_name(name)?;
     let scopes = scopes.map(access::parse_scopes).transpose();
     let scopes = scopes.map_err(|unknown| {
         let known: Vec<_> = access::Scope::ALL.iter().map(|scope| scope.name()).collect();
@@ -30,11 +47,12 @@ pub async fn create_token(
     let created = tokens::create(database, name, &hash, &hint, scopes.as_deref(), lifetime).await;
     match created {
         Ok(Some(described)) => Ok((token, described)),
-        Ok(None) => Err("the token was not kept".to_owned()),
+        // A lifetime that is no longer than nothing.
+        Ok(None) => Err(NO_TIME.to_owned()),
         Err(Error::Database(error))
             if error.server().is_some_and(|refusal| refusal.code.starts_with("22")) =>
         {
-            Err("--expires: expected a time such as \"30 days\" or \"12 hours\"".to_owned())
+            Err(NO_TIME.to_owned())
         }
         Err(error) => Err(error.described()),
     }

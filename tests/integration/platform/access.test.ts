@@ -114,6 +114,28 @@ describe.skipIf(inject('own') === null)('access to the platform interface', () =
     await expect(platform.createToken('--expires', 'soon')).rejects.toThrow(/--expires/)
   })
 
+  test('have names that can be printed, and end later than at once', async () => {
+    for (const name of ['', '  ', 'a\nb', 'a\u001b[31mb', 'a'.repeat(101)])
+      await expect(platform.createToken('--name', name)).rejects.toThrow(/--name: expected/)
+    for (const time of ['0s', '-1 day'])
+      await expect(platform.createToken(`--expires=${time}`)).rejects.toThrow(/--expires: expected/)
+    // As an older release has taken it.
+    await psqlAsSuperuser(
+      platform.server.instance,
+      `insert into basalt_platform.access_tokens (name, hash, hint)
+         values (E'odd\\x1b[31m', '\\x00', 'sbp_odd')`,
+    )
+    const listed = await platform.basalt('token', 'list')
+    expect(listed).toMatch(/odd.\[31m/)
+    expect(listed).not.toContain('\u001b')
+    await platform.basalt('token', 'revoke', 'sbp_odd')
+  })
+
+  test('are revoked together if they have one name', async () => {
+    for (let count = 0; count < 2; count++) await platform.createToken('--name', 'twins')
+    expect(await platform.basalt('token', 'revoke', 'twins')).toContain('Revoked 2 tokens')
+  })
+
   describe('with scopes', () => {
     test('reads with those that read, and changes nothing', async () => {
       const token = await platform.createToken('--scopes', 'read-only')

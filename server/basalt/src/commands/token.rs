@@ -65,12 +65,20 @@ async fn command(database: &Database, arguments: &Arguments) -> Result<(), Error
                     "there is no access token {token:?}; `basalt token list` lists them"
                 )));
             }
-            for token in revoked {
-                console::print(format_args!("Revoked {} ({}…).", token.name, token.hint));
+            for token in &revoked {
+                console::print(format_args!("Revoked {} ({}…).", printed(&token.name), token.hint));
+            }
+            if revoked.len() > 1 {
+                console::print(format_args!("Revoked {} tokens, which all have this name.", revoked.len()));
             }
         }
     }
     Ok(())
+}
+
+/// Returns `name` without what a terminal would take for a command.
+fn printed(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 /// Describes a token in one line.
@@ -79,5 +87,6 @@ fn line(token: &AccessToken) -> String {
     let (used, end) =
         (token.used_at.as_deref().unwrap_or("never"), token.expires_at.as_deref().unwrap_or("never"));
     let AccessToken { id, hint, name, .. } = token;
+    let name = printed(name);
     format!("{id}  {hint}…  {name}  used: {used}  ends: {end}  may: {scopes}")
 }

@@ -70,7 +70,7 @@ const COMMAND_LINE: &str = "command line";
 
 /// Keeps a new token, and says so in the audit log. `lifetime` is an interval of Postgres, such as `30 days`.
 ///
-/// Errors: also the database's, if it is none.
+/// Returns `None` for a lifetime that ends at once. Errors: also the database's, if it is none.
 pub(crate) async fn create(
     database: &Database,
     name: &str,
@@ -81,7 +81,8 @@ pub(crate) async fn create(
 ) -> Result<Option<AccessToken>, Error> {
     let sql = format!(
         "with made as (insert into basalt_platform.access_tokens (name, hash, hint, scopes, expires_at) \
-           values ($1, $2::bytea, $3, $4::text[], now() + $5::interval) returning *), \
+           select $1, $2::bytea, $3, $4::text[], now() + $5::interval \
+            where $5::interval is null or now() + $5::interval > now() returning *), \
          noted as (insert into basalt_platform.audit_log (token, name, action, detail) \
            select id, '{COMMAND_LINE}', 'tokens.create', pg_catalog.jsonb_build_object( \
              'name', name, 'hint', hint, 'scopes', scopes, 'expires_at', expires_at) from made) \
