@@ -23,6 +23,7 @@ mod sso;
 mod storage;
 mod types;
 mod version2;
+mod wording;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -211,7 +212,7 @@ fn respond(error: poem::Error, place: &str) -> Response {
             status @ (StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) => {
                 error::response(status, &format!("Cannot {place}"))
             }
-            status => error::response(status, &other.to_string()),
+            status => error::response(status, &wording::message(&other)),
         },
     }
 }

@@ -33,6 +33,10 @@ use crate::{Error, Settings};
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// How many clients a network may register each minute. So a new client is not pushed out by those of one network before
+/// its operator can have agreed.
+const REGISTRATIONS: u32 = 60;
+
 /// The state of one service: its name in the interface, and what is wrong with it.
 pub type ServiceHealth = (&'static str, Result<(), String>);
 
@@ -84,6 +88,8 @@ pub(crate) struct Inner {
     pub(crate) project: Project,
     pub(crate) deployments: Option<Deployments>,
     pub(crate) failures: Failures,
+    /// Registrations of clients, which anybody may send.
+    pub(crate) registrations: Failures,
     pub(crate) gate: Option<Arc<dyn DatabaseGate>>,
     pub(crate) postgres: Option<Arc<dyn PostgresSettings>>,
     pub(crate) health: Health,
@@ -135,6 +141,7 @@ impl Handles {
             console: Console::new(project.clone(), reader.clone()),
             seal: crate::seal::of(&keys),
             failures: Failures::new(settings.failures_per_minute),
+            registrations: Failures::new(REGISTRATIONS),
             has_token: AtomicBool::new(false),
             changed: tokio::sync::watch::Sender::default(),
             project_database: project,

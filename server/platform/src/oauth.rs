@@ -124,7 +124,7 @@ pub(crate) fn endpoint(context: Arc<Context>) -> impl Endpoint<Output = Response
             };
             let path = request.uri().path().to_owned();
             let outcome = match (request.method(), path.as_str()) {
-                (&Method::POST, "/register") => register(&context, &body).await,
+                (&Method::POST, "/register") => register(&context, &request, &body).await,
                 (&Method::GET, "/authorize") => {
                     let fields = Fields::parse(request.uri().query().unwrap_or_default().as_bytes());
                     ask(&context, &fields, None).await
@@ -155,7 +155,7 @@ fn refused(Refusal(code, description): &Refusal) -> Response {
 }
 
 /// Registers a client, which has no secret.
-async fn register(context: &Context, body: &[u8]) -> Result<Response, Error> {
+async fn register(context: &Context, request: &Request, body: &[u8]) -> Result<Response, Error> {
     let Ok(wanted) = serde_json::from_slice::<Registration>(body) else {
         return Ok(refused(&Refusal(
             "invalid_client_metadata",
@@ -172,6 +172,10 @@ async fn register(context: &Context, body: &[u8]) -> Result<Response, Error> {
         name: shown_name(&wanted.client_name.unwrap_or_default()),
         redirect_uris: wanted.redirect_uris,
     };
+    let address = request.extensions().get::<Caller>().map(|caller| caller.address);
+    if address.is_some_and(|address| context.inner().registrations.are_too_many(address)) {
+        return Err(Error::Refused(StatusCode::TOO_MANY_REQUESTS, "Too many clients are registered".into()));
+    }
     let id = uuid::Uuid::new_v4().to_string();
     if !oauth::register(&context.inner().store, &id, &client).await? {
         return Err(Error::Refused(StatusCode::TOO_MANY_REQUESTS, "Too many clients are registered".into()));

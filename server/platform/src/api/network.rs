@@ -148,8 +148,11 @@ impl NetworkApi {
         bans: Json<Bans>,
     ) -> Result<Done, Error> {
         let operator = self.0.enter(request, &project, Scope::DatabaseNetworkBansWrite)?;
-        let mut addresses: Vec<IpAddr> =
-            bans.ipv4_addresses.iter().filter_map(|address| address.parse().ok()).collect();
+        let addresses = bans.ipv4_addresses.iter().map(|address| {
+            let wrong = || Error::invalid(format!("ipv4_addresses: {address:?} is no address"));
+            address.parse().map_err(|_| wrong())
+        });
+        let mut addresses = addresses.collect::<Result<Vec<IpAddr>, Error>>()?;
         if bans.requester_ip == Some(true) {
             addresses.push(operator.address().to_canonical());
         }

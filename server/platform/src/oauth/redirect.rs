@@ -13,6 +13,8 @@ pub(super) fn is_valid(uri: &str) -> bool {
     let Some(url) = Url::parse(uri).ok().filter(|_| uri.len() <= LONGEST) else { return false };
     match url.scheme() {
         _ if url.fragment().is_some() => false,
+        // What is before the host may look like another one.
+        _ if !url.username().is_empty() || url.password().is_some() => false,
         "https" => url.has_host(),
         "http" => is_loopback(&url),
         other => !DANGEROUS.contains(&other),
@@ -64,6 +66,9 @@ mod tests {
             ("cursor://anysphere.cursor-retrieval/oauth", true),
             ("http://example.org/callback", false),
             ("https://example.org/#x", false),
+            ("https://claude.ai@example.org/", false),
+            ("https://:secret@example.org/", false),
+            ("cursor://user:secret@oauth", false),
             ("javascript:alert(1)", false),
             ("data:text/html,x", false),
             ("nonsense", false),
