@@ -38,7 +38,7 @@ pub(super) enum Privileged {
         name: String,
         event: String,
         tags: Option<Vec<String>>,
-        /// The function's name, quoted.
+        /// The function's name, quoted where it has to be.
         function: String,
     },
     ChangeEventTrigger {
@@ -254,10 +254,10 @@ fn create_event_trigger(tokens: &mut Tokens) -> Option<Privileged> {
     if !tokens.skip("execute") || !(tokens.skip("function") || tokens.skip("procedure")) {
         return None;
     }
-    let mut function = postgres::quote_identifier(&tokens.name()?);
+    let mut function = postgres::shown_identifier(&tokens.name()?).into_owned();
     while tokens.symbol('.').is_some() {
         function.push('.');
-        function.push_str(&postgres::quote_identifier(&tokens.name()?));
+        function.push_str(&postgres::shown_identifier(&tokens.name()?));
     }
     tokens.symbol('(')?;
     tokens.symbol(')')?;
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn event_triggers_are_recognized_in_each_form() {
-        let function = "\"public\".\"f\"".to_owned();
+        let function = "public.f".to_owned();
         let create = |tags: Option<&[&str]>| {
             let tags = tags.map(|tags| tags.iter().map(ToString::to_string).collect());
             let (name, event) = ("Watch".to_owned(), "ddl_command_end".to_owned());

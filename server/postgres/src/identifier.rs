@@ -1,5 +1,7 @@
 //! Quoting of identifiers and string literals in SQL. No other module quotes.
 
+use std::borrow::Cow;
+
 /// Quotes `name` as an SQL identifier, always in double quotes.
 ///
 /// A NUL cannot occur in an identifier and would end the statement's text on the wire, so it is replaced by U+FFFD:
@@ -50,6 +52,16 @@ fn push_quoted(sql: &mut String, text: &str, quote: char) {
         sql.push_str(text);
     }
     sql.push(quote);
+}
+
+/// Returns `name` as the input of types such as `regprocedure` takes it: quoted only if it has other characters than
+/// small letters, digits and underscores. Their errors show their input.
+pub fn shown_identifier(name: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    match name.bytes().all(is_plain) && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit()) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(quote_identifier(name)),
+    }
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub use connect::{Session, Stream};
 pub use connection::{Connection, Outcome};
 pub use database::Database;
 pub use error::{Error, ServerError};
-pub use identifier::{push_identifier, push_literal, quote_identifier, quote_literal};
+pub use identifier::{push_identifier, push_literal, quote_identifier, quote_literal, shown_identifier};
 pub use json::JsonArray;
 pub use lead::Lead;
 pub use lsn::Lsn;

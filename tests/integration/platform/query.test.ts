@@ -455,6 +455,9 @@ describe.skipIf(inject('own') === null)('SQL over the platform interface', () =>
       tag: 'CREATE VIEW',
     })
     expect((await platform.query('drop event trigger note_changes')).status).toBe(201)
+    const missing =
+      'create event trigger nothing on ddl_command_end execute function public.nobody()'
+    expect(await refused(missing)).toMatch(/function "?public\.nobody\(\)"? does not exist/)
   })
 
   test('runs many queries at once', async () => {
