@@ -33,8 +33,8 @@ use crate::{Error, Settings};
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How many clients a network may register each minute. So a new client is not pushed out by those of one network before
-/// its operator can have agreed.
+/// How many clients a network may register each minute. So those of one network do not push out a new client before its
+/// operator can have agreed.
 const REGISTRATIONS: u32 = 60;
 
 /// The state of one service: its name in the interface, and what is wrong with it.
