@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::connect::Target;
 use crate::error::Error;
 use crate::identifier::quote_identifier;
+use crate::repair::Repair;
 
 /// Pause before the first new attempt to connect; doubled up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -125,6 +126,7 @@ async fn listen_with_reconnect(
             pause = FIRST_PAUSE;
         }
         tracing::warn!(%error, ?pause, channel, "the listener for notifications lost its connection");
+        Repair::of(target.repair.as_ref(), &error).await;
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

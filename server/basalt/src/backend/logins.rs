@@ -4,12 +4,16 @@ use embedded::POSTGRES;
 use futures_util::FutureExt as _;
 use postgres::conninfo::Conninfo;
 use postgres::{Database, Repair};
+use tokio::sync::Mutex;
 
 use super::settings_of;
 use crate::error::Error;
 
 /// Sessions of the server itself write, whatever is the default of the database.
 const WRITES: &str = "-c default_transaction_read_only=off";
+
+/// Held while a password is set.
+static TURN: Mutex<()> = Mutex::const_new(());
 
 /// Returns `login` of the superuser with settings that keep what the project has defined from running with its rights:
 /// triggers, event triggers and functions in schemas that others may write to. Where `postgres` itself is the
@@ -38,7 +42,9 @@ pub(super) fn repair(admin: &Conninfo, login: &Conninfo) -> Option<Repair> {
         async move {
             let outcome = set_password(admin, &user, &password).await;
             match &outcome {
-                Ok(()) => tracing::warn!(
+                // Another pool was first.
+                Ok(false) => {}
+                Ok(true) => tracing::warn!(
                     role = user,
                     "somebody has changed the password of this role, as which the server logs in: it has its former \
                      password again"
@@ -51,12 +57,14 @@ pub(super) fn repair(admin: &Conninfo, login: &Conninfo) -> Option<Repair> {
     }))
 }
 
-async fn set_password(admin: Conninfo, user: &str, password: &str) -> Result<(), Error> {
+/// Sets the password of `user` if it is another one, and returns whether it was.
+async fn set_password(admin: Conninfo, user: &str, password: &str) -> Result<bool, Error> {
+    // Several pools notice it at the same time: all but the first find the password as it has to be.
+    let _turn = TURN.lock().await;
     let database = Database::connect(settings_of(admin)).await?;
     let set = async {
         let mut client = database.client().await?;
-        migrations::set_role_passwords(&mut client, &[(user, password)]).await?;
-        Ok(())
+        Ok(!migrations::set_role_passwords(&mut client, &[(user, password)]).await?.is_empty())
     };
     let outcome = set.await;
     database.close().await;
