@@ -33,25 +33,30 @@ impl Moment {
         moment.map(Self).map_err(|_| Error::Advice(format!("{microseconds} is no moment")))
     }
 
-    /// Reads a moment as Postgres or JSON write it, such as `2026-11-26 14:05:00+00` or `2026-11-26T14:05:00.5Z`.
-    /// Without a zone it is UTC.
+    /// Reads a moment as Postgres, JSON or `date` write it, such as `2026-11-26 14:05:00+00`, `2026-11-26T14:05:00.5Z` or
+    /// `2026-11-26 14:05:00 UTC`. Without a zone it is UTC.
     ///
     /// Errors: [`Error::Advice`] for another text.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refused =
             || Error::Advice(format!("{text:?} is no moment: expected one such as 2026-11-26 14:05:00+00"));
-        let (date, time) = text.trim().split_once([' ', 'T']).ok_or_else(refused)?;
+        let text = text.trim();
+        let text = text.strip_suffix(" UTC").map_or(text.to_owned(), |local| format!("{local}Z"));
+        let (date, time) = text.split_once([' ', 'T', 't']).ok_or_else(refused)?;
         let zone_at = time.find(['+', '-', 'Z', 'z']);
         let (clock, zone) = time.split_at(zone_at.unwrap_or(time.len()));
         let clock = if clock.matches(':').count() == 1 { format!("{clock}:00") } else { clock.to_owned() };
         let zone = match zone.trim() {
             "" | "Z" | "z" => "Z".to_owned(),
             hours if hours.len() == 3 => format!("{hours}:00"),
-            zone if zone.len() == 5 && !zone.contains(':') => format!("{}:{}", &zone[..3], &zone[3..]),
-            zone => zone.to_owned(),
+            zone => match zone.split_at_checked(3) {
+                Some((hours, minutes)) if minutes.len() == 2 => format!("{hours}:{minutes}"),
+                _ => zone.to_owned(),
+            },
         };
-        let moment = OffsetDateTime::parse(&format!("{date}T{}{zone}", clock.trim()), &Rfc3339);
-        moment.map(|moment| Self(moment.to_offset(time::UtcOffset::UTC))).map_err(|_| refused())
+        let moment = OffsetDateTime::parse(&format!("{date}T{}{zone}", clock.trim()), &Rfc3339).ok();
+        let moment = moment.and_then(|moment| moment.checked_to_offset(time::UtcOffset::UTC));
+        moment.map(Self).ok_or_else(refused)
     }
 
     /// Returns the seconds since the beginning of 1970.
@@ -104,10 +109,25 @@ mod tests {
             ("2026-11-26 14:05", "2026-11-26 14:05:00+00"),
             ("2026-11-26 14:05:00+02", "2026-11-26 12:05:00+00"),
             ("2026-11-26 14:05:00 +0130", "2026-11-26 12:35:00+00"),
+            ("2026-11-26 14:05:00+01:30", "2026-11-26 12:35:00+00"),
+            ("2026-11-26t14:05:00z", "2026-11-26 14:05:00+00"),
+            (" 2026-11-26 14:05:00 UTC", "2026-11-26 14:05:00+00"),
         ] {
             assert_eq!(Moment::parse(text).unwrap().to_string(), shown, "{text}");
         }
-        for text in ["", "yesterday", "2026-13-01 00:00:00", "2026-11-26"] {
+        for text in [
+            "",
+            "yesterday",
+            "2026-13-01 00:00:00",
+            "2026-11-26",
+            "2026-11-26 14:05:00+02 UTC",
+            // The fourth byte of the zone is inside of a character.
+            "2026-11-26 14:05:00+1é1",
+            "2026-11-26 14:05:00+é",
+            "2026-11-26é14:05:00",
+            // In UTC it is in a year that has five digits.
+            "9999-12-31 23:59:59-01",
+        ] {
             assert!(Moment::parse(text).is_err(), "{text}");
         }
     }
