@@ -40,6 +40,7 @@ pub use program::Program;
 pub use repository::{Repository, adopt, has_key, is_copy, want_backup};
 pub use restore::Restored;
 pub use settings::Settings;
+pub use target::check_place;
 pub use task::{Retired, Task};
 pub use timelines::Present;
 pub use verify::Verification;

@@ -13,7 +13,7 @@ use crate::key::{Key, Unlock};
 use crate::moment::Moment;
 use crate::program::Program;
 use crate::settings::Settings;
-use crate::target::Target;
+use crate::target::{Target, check_place};
 use crate::timelines::Timelines;
 
 /// The file in a target that names it. Its name is random, so that a table of copies belongs to one target.
@@ -72,6 +72,21 @@ impl Repository {
         Ok(Some(Self { settings, target, key, id, data_dir, program }))
     }
 
+    /// Opens the backups of the server on `data_dir` for a command: as [`Self::open`] does, but once the server has
+    /// written to the target, it must be there.
+    ///
+    /// Errors: as for [`Self::open`]; [`Error::Advice`] also if the target is away, or another one is in its place.
+    pub async fn open_present(settings: &Settings, data_dir: &Path) -> Result<Option<Self>, Error> {
+        if let Some(target) = settings.target.as_deref().filter(|_| has_key(data_dir) && !is_copy(data_dir)) {
+            Target::find(settings, target)?;
+        }
+        let opened = Self::open(settings, data_dir).await?;
+        if let Some(repository) = &opened {
+            repository.check_target().await?;
+        }
+        Ok(opened)
+    }
+
     /// Returns the key of `target`, or makes one.
     async fn first_key(settings: &Settings, target: &Target) -> Result<Key, Error> {
         let passphrase = settings.passphrase().map_err(Error::Advice)?;
@@ -117,7 +132,10 @@ impl Repository {
         data_dir: &Path,
     ) -> Result<Self, Error> {
         let program = Program::find(settings.program.as_deref()).await?;
-        let opened = Target::open(settings, target)?;
+        check_place(target, data_dir, &[]).map_err(|expected| {
+            Error::Advice(format!("{target} is no target of backups: expected {expected}"))
+        })?;
+        let opened = Target::find(settings, target)?;
         let key = Key::open(&opened, unlock).await?;
         let key = key.ok_or_else(|| Error::Advice(format!("there are no backups of Basalt in {target}")))?;
         let id = name_target(&opened).await?;

@@ -18,8 +18,62 @@ use crate::settings::Settings;
 /// Where pgBackRest writes, in the target.
 const DATABASE: &str = "database";
 
+/// What can be a target.
+const EXPECTED: &str = "a folder, or s3://BUCKET/PREFIX";
+
 /// How long to wait for a response of an S3 store.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What a text names as the place of backups.
+enum Place {
+    Folder(PathBuf),
+    /// The URL of a bucket.
+    Bucket(String),
+}
+
+impl Place {
+    /// Reads the text of an operator.
+    ///
+    /// Errors: what was expected.
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let place = match text.split_once("://") {
+            None => Self::Folder(text.into()),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("s3") => Self::Bucket(format!("s3://{rest}")),
+            Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => Self::Folder(path.into()),
+            Some(_) => return Err(EXPECTED),
+        };
+        match &place {
+            Self::Folder(folder) if folder.as_os_str().is_empty() => Err(EXPECTED),
+            _ => Ok(place),
+        }
+    }
+}
+
+/// Checks that `target` can be one of backups of a server on `data_dir`, whose project is in the folders `project`: that
+/// it is not among what is backed up.
+///
+/// Errors: what was expected.
+pub fn check_place(target: &str, data_dir: &FilePath, project: &[&FilePath]) -> Result<(), &'static str> {
+    let Place::Folder(folder) = Place::parse(target)? else { return Ok(()) };
+    let folder = real(&folder);
+    if folder.starts_with(real(data_dir)) {
+        return Err("a folder outside of the data folder, which burns with it");
+    }
+    match project.iter().any(|project| folder == real(project)) {
+        true => Err("a folder of its own, and not that of the project"),
+        false => Ok(()),
+    }
+}
+
+/// Returns `path` without symbolic links, as far as it exists.
+fn real(path: &FilePath) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let existing = path.ancestors().find_map(|folder| Some((folder.canonicalize().ok()?, folder)));
+    match existing {
+        Some((real, folder)) => real.join(path.strip_prefix(folder).unwrap_or(FilePath::new(""))),
+        None => path,
+    }
+}
 
 /// The place of backups. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -36,17 +90,32 @@ impl Target {
     ///
     /// Errors: [`Error::Advice`] if it is no target.
     pub(crate) fn open(settings: &Settings, target: &str) -> Result<Self, Error> {
-        match target.strip_prefix("s3://") {
-            Some(_) => Self::bucket(settings, target),
-            None => Self::folder(FilePath::new(target.strip_prefix("file://").unwrap_or(target))),
+        use std::os::unix::fs::DirBuilderExt as _;
+        if let Ok(Place::Folder(folder)) = Place::parse(target) {
+            let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+            created.map_err(Error::io(format!("create the folder of backups {}", folder.display())))?;
+        }
+        Self::find(settings, target)
+    }
+
+    /// Opens the target that `settings` name, which has been written to before.
+    ///
+    /// Errors: [`Error::Advice`] if it is no target, or if there is no such folder.
+    pub(crate) fn find(settings: &Settings, target: &str) -> Result<Self, Error> {
+        let place = Place::parse(target);
+        match place.map_err(|expected| {
+            Error::Advice(format!("{target} is no target of backups: expected {expected}"))
+        })? {
+            Place::Bucket(url) => Self::bucket(settings, &url),
+            Place::Folder(folder) => Self::folder(&folder),
         }
     }
 
     fn folder(folder: &FilePath) -> Result<Self, Error> {
-        use std::os::unix::fs::DirBuilderExt as _;
-        let doing = format!("create the folder of backups {}", folder.display());
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::io(&*doing))?;
-        let folder = folder.canonicalize().map_err(Error::io(doing))?;
+        let found = folder.canonicalize();
+        let folder = found.map_err(|error| {
+            Error::Advice(format!("the target of backups, {}, is not there: {error}", folder.display()))
+        })?;
         let store = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true);
         let options = vec![("repo1-type".to_owned(), "posix".to_owned())];
         Ok(Self { store: Arc::new(store), folder: Some(folder.join(DATABASE)), options })
@@ -155,6 +224,40 @@ mod tests {
         target.remove("a/b").await.unwrap();
         target.remove("a/b").await.unwrap();
         assert_eq!(target.read("a/b").await.unwrap(), None);
+    }
+
+    #[test]
+    fn a_target_is_a_folder_or_a_bucket_and_nothing_else() {
+        for text in ["", "file://", "http://host/x", "ftp://host/x", "s3a://bucket", "S3s://bucket"] {
+            assert!(Target::open(&Settings::default(), text).is_err(), "{text}");
+        }
+        for text in ["S3://bucket/a", "s3://bucket/a"] {
+            let target = Target::open(&Settings::default(), text).unwrap();
+            assert!(target.folder.is_none(), "{text}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        assert!(Target::find(&Settings::default(), &missing.to_string_lossy()).is_err());
+        assert!(!missing.exists());
+        let url = format!("FILE://{}", missing.display());
+        assert!(Target::open(&Settings::default(), &url).unwrap().folder.is_some());
+        assert!(missing.exists());
+    }
+
+    #[test]
+    fn a_target_is_not_among_what_is_backed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, data) = (folder.path().join("project"), folder.path().join("project/.basalt"));
+        std::fs::create_dir_all(&data).unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&data, &link).unwrap();
+        let is_good = |target: PathBuf| check_place(&target.to_string_lossy(), &data, &[&project]).is_ok();
+        for good in [project.join("backups"), folder.path().join("data"), folder.path().to_owned()] {
+            assert!(is_good(good.clone()), "{}", good.display());
+        }
+        for bad in [project.clone(), data.clone(), data.join("a/b"), link.clone(), link.join("new")] {
+            assert!(!is_good(bad.clone()), "{}", bad.display());
+        }
     }
 
     #[test]

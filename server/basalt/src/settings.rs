@@ -231,7 +231,7 @@ impl Settings {
             site: site(&mut reader, &project)?,
             keys: tokens::KeyOverrides::read(&mut reader, |path| project.resolve(path))?,
             platform: platform::read(&mut reader, &project, &server, &services)?,
-            backup: backup::read(&mut reader, &project)?,
+            backup: backup::read(&mut reader, &project, &data_dir)?,
             tls,
             health: reader.read()?,
             telemetry: otlp::Settings::read(&mut reader)?,

@@ -100,7 +100,7 @@ pub(super) async fn open(settings: &Settings) -> Result<Repository, Error> {
                 .to_owned(),
         ));
     }
-    let repository = Repository::open(&settings.backup, &settings.data_dir).await?;
+    let repository = Repository::open_present(&settings.backup, &settings.data_dir).await?;
     repository.ok_or_else(|| {
         Error::Advice("backups are off: set basalt.backup.target, a folder or s3://BUCKET/PREFIX".to_owned())
     })

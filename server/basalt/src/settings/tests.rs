@@ -356,3 +356,15 @@ fn objects_have_another_host_than_the_api() {
         refusal(&config("files.example.org"), &[]).starts_with("basalt.storage_origin: expected an origin")
     );
 }
+
+#[test]
+fn a_target_of_backups_is_a_folder_outside_of_what_is_backed_up_or_a_bucket() {
+    let target = |text: &str| format!("[basalt.backup]\ntarget = {text:?}");
+    for text in ["", ".", ".basalt", ".basalt/backups", "http://host/x", "ftp://host/x"] {
+        assert!(refusal(&target(text), &[]).contains("basalt.backup.target"), "{text}");
+    }
+    for text in ["backups", "s3://bucket/x", "S3://bucket/x"] {
+        assert!(read(&target(text), &[]).backup.target.is_some(), "{text}");
+    }
+    assert_eq!(read("", &[("BASALT_BACKUP_TARGET", "")]).backup.target, None);
+}

@@ -97,7 +97,7 @@ async fn backups(settings: &Settings) -> Verdict {
         };
     }
     let listed = async {
-        let repository = backup::Repository::open(&settings.backup, &settings.data_dir).await?;
+        let repository = backup::Repository::open_present(&settings.backup, &settings.data_dir).await?;
         match repository {
             Some(repository) => repository.list().await,
             None => Ok(Vec::new()),

@@ -1,0 +1,85 @@
+/** Objects of backups: copies that are lost, bytes that are lost, and a target that is not there. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants, existsSync } from 'node:fs'
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+
+import { patience, Project, tables } from '../support/backup-project.ts'
+import { basalt, pgbackrest } from '../support/backup.mjs'
+import { service } from '../support/notes.ts'
+import { psqlAsSuperuser, Server } from '../support/server.mjs'
+
+const program = inject('own') === null ? null : pgbackrest()
+
+const NAMES = ['one', 'two', 'three']
+
+describe.skipIf(program === null)('objects of backups', { timeout: 120_000 }, () => {
+  let project: Project
+
+  const bucket = () => service(project.server.access).storage.from('kept')
+  const text = async (name: string) => (await bucket().download(name)).data?.text()
+  const versionOf = (name: string) =>
+    project.server.psql(`select version from storage.objects where name = '${name}'`)
+  /** Returns the path of the only file below `folder` whose name has a version. */
+  const fileOf = async (folder: string, version: string) => {
+    const names = await readdir(folder, { recursive: true, withFileTypes: true })
+    const found = names
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name))
+      .filter((file) => file.includes(version))
+    expect(found).toHaveLength(1)
+    return found[0] ?? ''
+  }
+  const copyOf = async (name: string) =>
+    fileOf(path.join(project.target, 'objects'), await versionOf(name))
+
+  beforeAll(async () => {
+    project = await Project.prepare(program)
+    await project.start()
+    await project.server.psql(tables)
+    await psqlAsSuperuser(project.server.instance, 'create extension amcheck schema extensions')
+    const { storage } = service(project.server.access)
+    expect((await storage.createBucket('kept', { public: false })).error).toBeNull()
+    await project.has(1)
+    for (const name of NAMES) expect((await bucket().upload(name, name)).error).toBeNull()
+    expect((await project.run('backup', 'create')).status).toBe(0)
+  })
+
+  afterAll(() => project.end())
+
+  test('are not looked for in a target that is away, which no command creates', async () => {
+    const away = `${project.target}-away`
+    await rename(project.target, away)
+    try {
+      for (const words of [
+        ['backup', 'list'],
+        ['backup', 'create'],
+        ['backup', 'verify'],
+        ['restore', '--only', 'bucket', 'kept'],
+      ]) {
+        const { output, status } = await project.run(...words)
+        expect(output).toContain(`the target of backups, ${project.target}, is not there`)
+        expect(status).not.toBe(0)
+        expect(existsSync(project.target)).toBe(false)
+      }
+      // As where its disk would be mounted.
+      await mkdir(project.target)
+      const listed = await project.run('backup', 'list')
+      expect(listed.output).toContain('the target of backups is not there, or another one')
+      expect(listed.status).not.toBe(0)
+      expect(await readdir(project.target)).toEqual([])
+      await rmdir(project.target)
+    } finally {
+      await rename(away, project.target)
+    }
+    const typo = `${project.target}-typo`
+    const { output, status } = await project.restore('from nowhere', ['--target', typo])
+    expect(output).toContain(`the target of backups, ${typo}, is not there`)
+    expect(status).not.toBe(0)
+    expect(existsSync(typo)).toBe(false)
+  })
+
+})
