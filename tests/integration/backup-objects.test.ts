@@ -82,4 +82,16 @@ describe.skipIf(program === null)('objects of backups', { timeout: 120_000 }, ()
     expect(existsSync(typo)).toBe(false)
   })
 
+  test('are those of the settings in a restore in place, which takes no others', async () => {
+    for (const way of ['--in-place', '--back'])
+      for (const flag of ['--target', '--passphrase-file', '--identity']) {
+        const { output, status } = await project.run('restore', way, flag, 'somewhere')
+        expect(output).toMatch(
+          new RegExp(
+            `'${way}' cannot be used with '${flag}|'${flag}.* cannot be used with '${way}`,
+          ),
+        )
+        expect(status).not.toBe(0)
+      }
+  })
 })

@@ -31,10 +31,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "MOMENT")]
     to: Option<String>,
     /// Put it into the place of the project's database, which is kept; stop the server first
-    #[arg(long, conflicts_with_all = ["back", "serve", "adopt", "only"])]
+    #[arg(long, conflicts_with_all = ["back", "serve", "adopt", "only", "target", "passphrase_file", "identity"])]
     in_place: bool,
     /// Undo the last restore in place; stop the server first
-    #[arg(long, conflicts_with_all = ["to", "serve", "adopt", "only", "target"])]
+    #[arg(long, conflicts_with_all = ["to", "serve", "adopt", "only", "target", "passphrase_file", "identity"])]
     back: bool,
     /// Bring only this back, into the project's running database: `table public.orders`, as a new table in the schema
     /// `restored`, or `bucket avatars`, the objects that are missing in it
