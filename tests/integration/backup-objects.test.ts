@@ -50,6 +50,55 @@ describe.skipIf(program === null)('objects of backups', { timeout: 120_000 }, ()
 
   afterAll(() => project.end())
 
+  test('are brought back but for those whose copies are damaged, which are named', async () => {
+    const copy = await copyOf('one')
+    const whole = await readFile(copy)
+    await writeFile(copy, whole.subarray(0, -1))
+    const { dataDir, output, status } = await project.restore('without one')
+    await writeFile(copy, whole)
+    expect(output).toMatch(/The bytes of 1 objects .* are damaged there/)
+    expect(output).toContain(await versionOf('one'))
+    expect(status).toBe(0)
+    await fileOf(path.join(dataDir, 'objects'), await versionOf('two'))
+  })
+
+  test('that a killed restore did not bring back keep its folder from being used', async () => {
+    const copy = await copyOf('two')
+    const whole = await readFile(copy)
+    await rm(copy)
+    // Whoever reads it waits.
+    execFileSync('mkfifo', [copy])
+    const dataDir = path.join(project.folder, 'killed')
+    const instance = { ...project.server.instance, dataDir }
+    const flags = ['--project', instance.project, '--data-dir', dataDir, 'restore']
+    const env = project.server.environment
+    const restore = spawn(instance.binary, flags, { env, stdio: 'ignore' })
+    const ended = once(restore, 'close')
+    const reader = await vi.waitFor(
+      () => open(copy, constants.O_WRONLY | constants.O_NONBLOCK),
+      patience,
+    )
+    restore.kill('SIGKILL')
+    await ended
+    await reader.close()
+    await rm(copy)
+    await writeFile(copy, whole)
+
+    for (const words of [['serve', '--any-port'], ['restore']]) {
+      const { output, status } = await basalt(instance, words, env)
+      expect(output).toMatch(/did not come to its end.*remove the folder/s)
+      expect(status).not.toBe(0)
+    }
+    await rm(dataDir, { recursive: true })
+    const restored = await project.restore('killed')
+    expect(restored.output).not.toContain('The bytes of')
+    expect(restored.status).toBe(0)
+    const served = await Server.start({ project: project.folder, dataDir, env, keepsLog: true })
+    const { data } = await service(served.access).storage.from('kept').download('two')
+    expect(await data?.text()).toBe('two')
+    await served.stop()
+  })
+
   test('are not looked for in a target that is away, which no command creates', async () => {
     const away = `${project.target}-away`
     await rename(project.target, away)

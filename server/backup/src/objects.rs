@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -54,6 +55,15 @@ pub(crate) struct Copies {
 pub(crate) struct Copied {
     pub(crate) count: u64,
     pub(crate) bytes: u64,
+}
+
+/// What has been brought back into the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Brought {
+    /// How many versions.
+    pub(crate) count: usize,
+    /// Those that the target does not have either, or that are damaged there.
+    pub(crate) missing: Vec<Uuid>,
 }
 
 impl Copies {
@@ -156,24 +166,36 @@ impl Copies {
         Ok(removed)
     }
 
-    /// Brings those of `versions` back into the store that it does not have, and returns the ones that the target does
-    /// not have either.
-    ///
-    /// Errors: [`Error::Damaged`] with the name of a version that is damaged.
-    pub(crate) async fn bring_back(&self, versions: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
-        let missing = stream::iter(versions).map(async |version| {
-            if self.objects.contains(version).await.map_err(Error::Io)? {
-                return Ok::<_, Error>(None);
-            }
-            let path = path(version);
-            let Some(pieces) = self.key.decrypt_from(&self.target, &path).await? else {
-                return Ok(Some(version));
-            };
-            let written = self.objects.write(version, pieces.boxed()).await;
-            written.map(|()| None).map_err(|_| Error::Damaged(path))
+    /// Brings those of `versions` back into the store that it does not have.
+    pub(crate) async fn bring_back(&self, versions: Vec<Uuid>) -> Result<Brought, Error> {
+        let absent = stream::iter(versions).map(async |version| {
+            let is_there = self.objects.contains(version).await.map_err(Error::Io)?;
+            Ok::<_, Error>(Some(version).filter(|_| !is_there))
         });
-        let missing: Vec<Option<Uuid>> = missing.buffer_unordered(CONCURRENT).try_collect().await?;
-        Ok(missing.into_iter().flatten().collect())
+        let absent = absent.buffer_unordered(CONCURRENT).try_filter_map(async |version| Ok(version));
+        let brought = absent.map_ok(async |version| Ok((version, self.bring(version).await?)));
+        let brought: Vec<(Uuid, bool)> = brought.try_buffer_unordered(CONCURRENT).try_collect().await?;
+        let missing: Vec<Uuid> =
+            brought.iter().filter(|(_, is_there)| !is_there).map(|(version, _)| *version).collect();
+        Ok(Brought { count: brought.len() - missing.len(), missing })
+    }
+
+    /// Brings `version` back into the store; reports `false` if the target does not have it, or if it is damaged there.
+    async fn bring(&self, version: Uuid) -> Result<bool, Error> {
+        let Some(pieces) = self.key.decrypt_from(&self.target, &path(version)).await? else {
+            return Ok(false);
+        };
+        let is_damaged = Arc::new(AtomicBool::new(false));
+        let seen = is_damaged.clone();
+        let pieces = pieces.inspect_err(move |error| {
+            let is_away = error.get_ref().is_some_and(|reason| reason.is::<object_store::Error>());
+            seen.store(!is_away, Ordering::Relaxed);
+        });
+        match self.objects.write(version, pieces.boxed()).await {
+            Ok(()) => Ok(true),
+            Err(_) if is_damaged.load(Ordering::Relaxed) => Ok(false),
+            Err(reason) => Err(Error::Io(reason)),
+        }
     }
 }
 

@@ -100,19 +100,19 @@ impl Repository {
     }
 
     /// Brings the bytes of all objects of `database` back that `store` does not have, and returns the versions that the
-    /// target does not have either: those that were written just before the end of what it has.
+    /// target does not have either: those that were written just before the end of what it has, or are damaged there.
     pub async fn bring_back_objects(
         &self,
         database: &Database,
         store: Arc<dyn Objects>,
     ) -> Result<Vec<Uuid>, Error> {
         let versions = objects::versions(database).await?;
-        self.copies_for(store).bring_back(versions).await
+        Ok(self.copies_for(store).bring_back(versions).await?.missing)
     }
 
     /// Brings the bytes of `version` back, unless `store` has them, and reports whether it has them then.
     pub async fn bring_back_version(&self, version: Uuid, store: Arc<dyn Objects>) -> Result<bool, Error> {
-        Ok(self.copies_for(store).bring_back(vec![version]).await?.is_empty())
+        Ok(self.copies_for(store).bring_back(vec![version]).await?.missing.is_empty())
     }
 }
 

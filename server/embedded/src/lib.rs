@@ -54,6 +54,7 @@ pub use layout::cluster_in;
 pub use memory::Memory;
 pub use overrides::{OverrideError, Overrides};
 pub use preload::{MissingLibrary, missing_libraries};
+pub use restore::{check_restored, end_restore};
 pub use setup::log_file;
 pub use supervisor::State;
 pub use upgrade::{GapNotice, Hardening, Upgrade};

@@ -2,10 +2,11 @@
 //!
 //! The files come first, under a temporary name. Postgres then reads the write-ahead log from the repository up to the
 //! wanted moment, and becomes a primary of a new timeline. What this leaves in its configuration is removed after that.
-//! A file marks the folder until all of it is done: a cluster that has not reached its moment must not be used.
+//! A file marks the folder until [`end_restore`], which the caller calls once also the rest of the project is there: a
+//! cluster that has not reached its moment, or that lacks objects, must not be used.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atomic_file::{sync_folder, temporary_name};
@@ -43,12 +44,21 @@ const SETTINGS: [&str; 7] = [
     "recovery_target_timeline",
 ];
 
-/// Checks that no restore into the folder of `data` has been left unfinished.
-pub(super) fn check(data: &DataDir) -> Result<(), Error> {
-    match mark(data).exists() {
-        true => Err(Error::UnfinishedRestore { folder: data.path().to_owned() }),
+/// Checks that no restore into `data_dir` has been left unfinished.
+///
+/// Errors: [`Error::UnfinishedRestore`].
+pub fn check_restored(data_dir: &Path) -> Result<(), Error> {
+    match mark(data_dir).exists() {
+        true => Err(Error::UnfinishedRestore { folder: data_dir.to_owned() }),
         false => Ok(()),
     }
+}
+
+/// Takes note that the restore into `data_dir` is complete, so that its cluster may be used.
+///
+/// Errors: those of the file system.
+pub fn end_restore(data_dir: &Path) -> Result<(), Error> {
+    remove_if_present(&mark(data_dir))
 }
 
 /// Brings the files of the cluster back that `recovery` names.
@@ -68,7 +78,7 @@ pub(super) async fn bring_files(
     if cluster.exists() {
         return Err(Error::io("restore", &cluster)(std::io::ErrorKind::AlreadyExists.into()));
     }
-    write_atomically(&mark(data), b"", 0o600)?;
+    write_atomically(&mark(data.path()), b"", 0o600)?;
     let staging = temporary_name(&cluster);
     private_folder(&staging, 0o700, account.as_ref())?;
     let brought = async {
@@ -111,18 +121,16 @@ fn last_position(log: &str) -> Option<String> {
     after.split_whitespace().next().map(str::to_owned)
 }
 
-/// Ends the restore: the cluster has reached its moment.
-pub(super) async fn finish(client: &Client, data: &DataDir) -> Result<(), tokio_postgres::Error> {
+/// Removes the settings of the restore: the cluster has reached its moment.
+pub(super) async fn finish(client: &Client) -> Result<(), tokio_postgres::Error> {
     for name in SETTINGS {
         client.batch_execute(&format!("alter system reset {name}")).await?;
     }
-    // If it stays, the next start says so.
-    let _ = remove_if_present(&mark(data));
     Ok(())
 }
 
-fn mark(data: &DataDir) -> PathBuf {
-    data.path().join(MARK)
+fn mark(data_dir: &Path) -> PathBuf {
+    data_dir.join(MARK)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     let data = DataDir::lock(&options.data_dir)?;
     data.recover().await?;
     if options.recovery.is_none() {
-        restore::check(&data)?;
+        restore::check_restored(data.path())?;
     }
     let account = Account::choose(&data.cluster())?;
     let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
@@ -353,7 +353,7 @@ async fn connect(cluster: &Cluster, postgres_superuser: bool) -> Result<(), Erro
     let attempt = async {
         let client = preload::log_in(&cluster.login()).await?;
         if cluster.is_restored {
-            restore::finish(&client, &cluster.data).await?;
+            restore::finish(&client).await?;
         }
         preload::remove_missing(&client).await?;
         match credentials.superuser {

@@ -104,6 +104,7 @@ fn read_secret(file: &Path) -> Result<Secret, Error> {
 async fn beside(mut settings: Settings, arguments: &Arguments, moment: Option<Moment>) -> Result<(), Error> {
     let folder = settings.data_dir.clone();
     if embedded::has_cluster(&folder) {
+        embedded::check_restored(&folder)?;
         return Err(Error::Advice(format!(
             "{} has a database: name another folder with --data-dir, or add --in-place",
             display_path(&folder)
@@ -121,7 +122,9 @@ async fn beside(mut settings: Settings, arguments: &Arguments, moment: Option<Mo
     let restored = repository.restore(moment, options, arguments.adopt).await?;
     let missing = bring_back_objects(&settings, &repository, &restored).await;
     restored.cluster.stop().await;
-    report(&restored, moment, &missing?);
+    let missing = missing?;
+    embedded::end_restore(&folder)?;
+    report(&restored, moment, &missing);
     if arguments.adopt {
         repository.record_timeline(restored.timeline).await?;
     }
@@ -166,7 +169,8 @@ fn report(restored: &Restored, moment: Option<Moment>, missing: &[uuid::Uuid]) {
     if !missing.is_empty() {
         let named: Vec<String> = missing.iter().take(NAMED).map(ToString::to_string).collect();
         console::note(format_args!(
-            "The bytes of {} objects had not reached the backups. An earlier moment may have older versions of them: {}{}",
+            "The bytes of {} objects had not reached the backups, or are damaged there. An earlier moment may have older \
+             versions of them: {}{}",
             missing.len(),
             named.join(", "),
             if missing.len() > NAMED { ", …" } else { "" }
