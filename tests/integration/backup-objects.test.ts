@@ -50,6 +50,16 @@ describe.skipIf(program === null)('objects of backups', { timeout: 120_000 }, ()
 
   afterAll(() => project.end())
 
+  test('are brought back into a bucket that has their rows, but not their bytes', async () => {
+    const { dataDir } = project.server
+    await rm(await fileOf(path.join(dataDir, 'objects'), await versionOf('three')))
+    expect(await text('three')).toBeUndefined()
+    const { output, status } = await project.run('restore', '--only', 'bucket', 'kept')
+    expect(output).toContain('1 objects are in the bucket kept again')
+    expect(status).toBe(0)
+    expect(await text('three')).toBe('three')
+  })
+
   test('are brought back but for those whose copies are damaged, which are named', async () => {
     const copy = await copyOf('one')
     const whole = await readFile(copy)

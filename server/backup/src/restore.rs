@@ -110,6 +110,17 @@ impl Repository {
         Ok(self.copies_for(store).bring_back(versions).await?.missing)
     }
 
+    /// Brings the bytes of those of `versions` back that `store` does not have. Returns how many that were, and how
+    /// many the target does not have either.
+    pub async fn bring_back_versions(
+        &self,
+        versions: Vec<Uuid>,
+        store: Arc<dyn Objects>,
+    ) -> Result<(usize, usize), Error> {
+        let brought = self.copies_for(store).bring_back(versions).await?;
+        Ok((brought.count, brought.missing.len()))
+    }
+
     /// Brings the bytes of `version` back, unless `store` has them, and reports whether it has them then.
     pub async fn bring_back_version(&self, version: Uuid, store: Arc<dyn Objects>) -> Result<bool, Error> {
         Ok(self.copies_for(store).bring_back(vec![version]).await?.missing.is_empty())

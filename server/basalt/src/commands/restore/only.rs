@@ -131,8 +131,8 @@ async fn copy(from: &Client, into: &Client, source: &str, target: &str, names: &
     Ok(input.finish().await.map_err(postgres::Error::from)?)
 }
 
-/// Brings the objects of a bucket back that the project does not have any more, rows and bytes. Objects that exist stay
-/// as they are.
+/// Brings the objects of a bucket back that the project does not have any more, rows and bytes, and the bytes of those
+/// whose rows it has. Objects that exist stay as they are.
 async fn bring_bucket(
     settings: &Settings,
     repository: &Repository,
@@ -154,7 +154,7 @@ async fn bring_bucket(
     let rows = from.query(current, &[&bucket]).await.map_err(postgres::Error::from)?;
     let exists = "select from storage.objects where bucket_id = $1 and name = ($2::text::jsonb ->> 'name') \
                   and archived_at is null and not is_delete_marker";
-    let (mut brought, mut missing) = (0_u64, 0_u64);
+    let (mut brought, mut missing) = (0, 0);
     for row in rows {
         let row: String = row.get(0);
         if into.query_opt(exists, &[&bucket, &row]).await.map_err(postgres::Error::from)?.is_some() {
@@ -169,6 +169,12 @@ async fn bring_bucket(
             missing += 1;
         }
     }
+    let current = "select version from storage.objects \
+                   where bucket_id = $1 and archived_at is null and not is_delete_marker";
+    let rows = into.query(current, &[&bucket]).await.map_err(postgres::Error::from)?;
+    let versions = rows.iter().filter_map(|row| uuid::Uuid::try_parse(row.get(0)).ok()).collect();
+    let (of_bytes, without) = repository.bring_back_versions(versions, objects).await?;
+    (brought, missing) = (brought + of_bytes, missing + without);
     console::print(format_args!("{brought} objects are in the bucket {bucket} again."));
     if missing > 0 {
         console::note(format_args!("The bytes of {missing} others had not reached the backups."));
