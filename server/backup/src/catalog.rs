@@ -38,6 +38,12 @@ impl Backup {
     }
 }
 
+/// Returns the newest of `backups` that has been verified, if that is damaged: it stands for those before it, of which
+/// nothing else is needed once it is whole.
+pub fn damaged(backups: &[Backup]) -> Option<&Backup> {
+    backups.iter().rfind(|backup| backup.verified.is_some()).filter(|backup| backup.is_damaged())
+}
+
 /// The highest of the codes that mean that there are no backups, or only whole ones. Source: pgBackRest,
 /// `command/info/info.c`.
 const READABLE: i64 = 3;

@@ -29,7 +29,7 @@ mod timelines;
 mod verify;
 mod watch;
 
-pub use catalog::Backup;
+pub use catalog::{Backup, damaged};
 pub use create::Running;
 pub use error::Error;
 pub use key::Unlock;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::catalog::Backup;
+use crate::catalog::{Backup, damaged};
 use crate::create::Running;
 use crate::error::Error;
 use crate::log_watch::LogWatch;
@@ -414,7 +414,7 @@ async fn make_due(
         let found = repository.verify(&backup, &repository.scratch(), options).await?;
         backups = repository.list().await?;
         metrics.last_verification.set(Moment::now().seconds());
-        metrics.damaged.set(i64::from(!found.problems.is_empty()));
+        note(metrics, &backups);
         match found.problems.is_empty() {
             true => {
                 tracing::info!(label = backup.label, objects = found.objects, "a backup has been verified")
@@ -429,7 +429,7 @@ fn note(metrics: &Metrics, backups: &[Backup]) {
     if let Some(last) = backups.last() {
         metrics.last_backup.set(last.ended.seconds());
     }
-    metrics.damaged.set(i64::from(backups.iter().any(Backup::is_damaged)));
+    metrics.damaged.set(i64::from(damaged(backups).is_some()));
 }
 
 /// Reports whether a backup is due, and if so, whether it is a full one.
@@ -498,6 +498,19 @@ mod tests {
         assert_eq!(due(&[backup(7, true, None), backup(2, false, None)], &settings, false), Some(true));
         let off = Settings { schedule: "off".to_owned(), ..settings };
         assert_eq!(due(&[backup(2, true, None)], &off, false), None);
+    }
+
+    #[test]
+    fn the_newest_backup_that_was_verified_says_whether_they_are_damaged() {
+        let (ok, wrong) = (Some("2026-11-29 03:00:00+00 ok"), Some("2026-11-29 03:00:00+00 a is damaged"));
+        let metrics = Metrics::default();
+        for (verified, is_damaged) in
+            [([None, None], false), ([wrong, None], true), ([wrong, ok], false), ([ok, wrong], true)]
+        {
+            let [first, second] = verified;
+            note(&metrics, &[backup(2, true, first), backup(1, true, second), backup(0, false, None)]);
+            assert_eq!(metrics.state().is_damaged, is_damaged, "{verified:?}");
+        }
     }
 
     #[test]

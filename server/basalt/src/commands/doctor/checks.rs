@@ -105,7 +105,7 @@ async fn backups(settings: &Settings) -> Verdict {
     };
     match listed.await {
         Err(error) => Verdict::Broken(error.to_string()),
-        Ok(backups) => match (backups.last(), backups.iter().find(|backup| backup.is_damaged())) {
+        Ok(backups) => match (backups.last(), backup::damaged(&backups)) {
             (_, Some(damaged)) => Verdict::Broken(format!(
                 "{} is damaged: {}",
                 damaged.label,
