@@ -50,6 +50,29 @@ describe.skipIf(program === null)('objects of backups', { timeout: 120_000 }, ()
 
   afterAll(() => project.end())
 
+  test('of a difference are verified, also where the project has amcheck itself', async () => {
+    const { output, status } = await project.run('backup', 'verify')
+    expect(output).toMatch(/The backup \S+_\S+ is whole: .* with 3 objects/)
+    expect(status).toBe(0)
+  })
+
+  test('are copied again where a verification finds that copies are lost', async () => {
+    const [damaged, missing] = [await copyOf('one'), await copyOf('two')]
+    await writeFile(damaged, (await readFile(damaged)).subarray(0, -1))
+    await rm(missing)
+    const found = await project.run('backup', 'verify')
+    expect(found.output).toContain(`${path.relative(project.target, damaged)} is damaged`)
+    expect(found.output).toContain(`the object of version ${await versionOf('two')} is missing`)
+    expect(found.output).not.toContain(`version ${await versionOf('one')} is missing`)
+    expect(found.output).toContain('`basalt backup create`')
+    expect(found.status).not.toBe(0)
+
+    expect((await project.run('backup', 'create')).status).toBe(0)
+    const again = await project.run('backup', 'verify')
+    expect(again.output).toMatch(/is whole: .* with 3 objects/)
+    expect(again.status).toBe(0)
+  })
+
   test('are brought back into a bucket that has their rows, but not their bytes', async () => {
     const { dataDir } = project.server
     await rm(await fileOf(path.join(dataDir, 'objects'), await versionOf('three')))

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -21,6 +22,11 @@ use crate::target::Target;
 
 /// Versions that are looked up at a time.
 const BATCH: i64 = 256;
+
+/// How often a version that the target does not have is looked for again, and the pause before that: the server may be
+/// copying it.
+const LOOKS: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// Versions that are copied at the same time.
 const CONCURRENT: usize = 4;
@@ -218,6 +224,34 @@ pub(crate) async fn check_all(target: &Target, key: &Key) -> Result<(HashSet<Uui
     Ok((versions, checked.into_iter().filter(|(_, is_whole)| !is_whole).map(|(path, _)| path).collect()))
 }
 
+/// Returns those of `versions` that `target` does not have, also after a while in which the server may copy them.
+pub(crate) async fn still_missing(target: &Target, mut versions: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
+    for look in 0..LOOKS {
+        let looked = stream::iter(versions).map(async |version| {
+            let is_there = target.contains(&path(version)).await?;
+            Ok::<_, Error>(Some(version).filter(|_| !is_there))
+        });
+        let missing = looked.buffer_unordered(CONCURRENT).try_filter_map(async |version| Ok(version));
+        versions = missing.try_collect().await?;
+        if versions.is_empty() || look + 1 == LOOKS {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(versions)
+}
+
+/// Has the table of copies in `database` no longer say that the target `id` has `versions`.
+pub(crate) async fn forget(id: &str, versions: &[Uuid], database: &Database) -> Result<(), Error> {
+    if versions.is_empty() {
+        return Ok(());
+    }
+    let texts: Vec<String> = versions.iter().map(|version| version.hyphenated().to_string()).collect();
+    let sql = "delete from basalt.backed_up_objects where target = $1 and version = any($2::text[])";
+    database.client().await?.execute(sql, &[&id, &texts]).await?;
+    Ok(())
+}
+
 /// Returns the versions that objects have in `database`.
 pub(crate) async fn versions(database: &Database) -> Result<Vec<Uuid>, Error> {
     let sql = "select distinct version from storage.objects where not is_delete_marker";
@@ -230,6 +264,7 @@ fn path(version: Uuid) -> String {
     format!("objects/{}/{name}.age", &name[..2])
 }
 
-fn version_of(path: &str) -> Option<Uuid> {
+/// Returns the version whose copy is at `path`.
+pub(crate) fn version_of(path: &str) -> Option<Uuid> {
     Uuid::try_parse(path.rsplit('/').next()?.strip_suffix(".age")?).ok()
 }

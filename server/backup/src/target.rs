@@ -177,6 +177,15 @@ impl Target {
         }
     }
 
+    /// Reports whether there is something at `path`.
+    pub(crate) async fn contains(&self, path: &str) -> Result<bool, Error> {
+        match self.store.head(&Path::from(path)).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Writes `bytes` to `path`.
     pub(crate) async fn write(&self, path: &str, bytes: Vec<u8>) -> Result<(), Error> {
         self.store.put(&Path::from(path), bytes.into()).await?;

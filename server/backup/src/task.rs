@@ -329,6 +329,8 @@ impl Task {
                 Ok(backups) => {
                     self.metrics.has_failed.store(false, Ordering::Relaxed);
                     self.known = backups;
+                    // A verification may have found that some copies have to be made again.
+                    self.objects_at = None;
                     self.next_job = Instant::now() + LIST_PERIOD;
                 }
                 Err(error) => {
@@ -421,6 +423,7 @@ async fn make_due(
             }
             false => tracing::error!(label = backup.label, problems = ?found.problems, "a backup is damaged"),
         }
+        repository.forget_copies(&running.database, &found.copies).await?;
     }
     Ok(backups)
 }

@@ -12,6 +12,7 @@ use crate::catalog::{Backup, Manifest, VERIFIED};
 use crate::error::Error;
 use crate::moment::Moment;
 use crate::repository::Repository;
+use crate::target::Target;
 use crate::{counts, files, objects};
 
 /// How long reading all files may take.
@@ -62,6 +63,8 @@ pub struct Verification {
     pub problems: Vec<String>,
     /// How many objects were read.
     pub objects: usize,
+    /// The versions of objects whose copies in the target are damaged or missing.
+    pub copies: Vec<Uuid>,
     /// How many tables have the number of rows that they had.
     pub tables: usize,
 }
@@ -79,8 +82,11 @@ impl Repository {
     ) -> Result<Verification, Error> {
         let mut found = Verification::default();
         self.check_database_files(&mut found).await?;
-        let (versions, damaged) = objects::check_all(&self.target, &self.key).await?;
+        let (mut versions, damaged) = objects::check_all(&self.target, &self.key).await?;
         found.objects = versions.len();
+        found.copies = damaged.iter().filter_map(|path| objects::version_of(path)).collect();
+        // They are named already.
+        versions.extend(&found.copies);
         found.problems.extend(damaged.into_iter().take(NAMED).map(|path| format!("{path} is damaged")));
         match files::read(&self.target, &self.key, Moment::now()).await {
             Ok(kept) if files::have_keys(&kept) => {
@@ -106,6 +112,12 @@ impl Repository {
         let set = format!("--set={}", backup.label);
         self.reading(async |engine| Ok(engine.run("annotate", &[&set, &annotation], LIMIT).await?)).await?;
         Ok(found)
+    }
+
+    /// Has the next copying of the objects of `database` write those of `versions` again that the store has: a
+    /// [verification](Self::verify) found that their copies are damaged or missing.
+    pub async fn forget_copies(&self, database: &Database, versions: &[Uuid]) -> Result<(), Error> {
+        objects::forget(&self.id, versions, database).await
     }
 
     /// Has pgBackRest read all of its files.
@@ -152,7 +164,7 @@ impl Repository {
             ..options
         };
         let cluster = Cluster::start(options).await?;
-        let checked = check_cluster(&cluster, &manifest, versions, found).await;
+        let checked = check_cluster(&cluster, &self.target, &manifest, versions, found).await;
         cluster.stop().await;
         checked
     }
@@ -160,18 +172,20 @@ impl Repository {
 
 async fn check_cluster(
     cluster: &Cluster,
+    target: &Target,
     manifest: &Manifest,
     versions: &HashSet<Uuid>,
     found: &mut Verification,
 ) -> Result<(), Error> {
     let database = Database::connect(postgres::Settings::new(cluster.login())).await?;
-    let checked = check(&database, manifest, versions, found).await;
+    let checked = check(&database, target, manifest, versions, found).await;
     database.close().await;
     checked
 }
 
 async fn check(
     database: &Database,
+    target: &Target,
     manifest: &Manifest,
     versions: &HashSet<Uuid>,
     found: &mut Verification,
@@ -190,13 +204,14 @@ async fn check(
     let sql = "select pg_catalog.to_regclass('storage.objects') is not null, \
                       pg_catalog.to_regclass('vault.decrypted_secrets') is not null";
     let row = client.query_one(sql, &[]).await?;
-    if row.get(0) && manifest.position.is_some() {
-        // Without an exact moment, an object of the restored rows may be newer than what was read.
-        let missing =
-            objects::versions(database).await?.into_iter().filter(|version| !versions.contains(version));
-        found
-            .problems
-            .extend(missing.take(NAMED).map(|version| format!("the object of version {version} is missing")));
+    if row.get(0) {
+        let mut needed = objects::versions(database).await?;
+        needed.retain(|version| !versions.contains(version));
+        // An object of the restored rows may be newer than what was read.
+        let missing = objects::still_missing(target, needed).await?;
+        let named = missing.iter().take(NAMED);
+        found.problems.extend(named.map(|version| format!("the object of version {version} is missing")));
+        found.copies.extend(missing);
     }
     if row.get(1) {
         let opened = client.query("select decrypted_secret from vault.decrypted_secrets", &[]).await;

@@ -142,16 +142,38 @@ async fn verify(settings: &Settings, label: Option<String>) -> Result<(), Error>
     })?;
     let found = repository.verify(backup, &repository.scratch(), backups::scratch_options(settings)).await?;
     if found.problems.is_empty() {
+        let tables = match found.tables {
+            0 => "its rows had not been counted".to_owned(),
+            count => format!("{count} tables have the rows that they had"),
+        };
         console::print(format_args!(
-            "The backup {} is whole: it was restored and checked, with {} objects; {} tables have the rows that they had.",
-            backup.label, found.objects, found.tables
+            "The backup {} is whole: it was restored and checked, with {} objects; {tables}.",
+            backup.label, found.objects
         ));
         return Ok(());
     }
     for problem in &found.problems {
         console::print(problem);
     }
+    copy_again(settings, &repository, &found.copies).await;
     Err(Error::Advice(format!("the backup {} is damaged", backup.label)))
+}
+
+/// Has the objects of `versions` copied again, whose copies are damaged or missing.
+async fn copy_again(settings: &Settings, repository: &Repository, versions: &[uuid::Uuid]) {
+    if versions.is_empty() {
+        return;
+    }
+    let forgotten = Backend::attached(settings, async |backend| {
+        backend.with_admin(async |database| Ok(repository.forget_copies(database, versions).await?)).await
+    });
+    match forgotten.await {
+        Ok(()) => console::note(
+            "The server copies those objects again that it still has, within ten minutes; `basalt backup create` does so \
+             at once. Verify then.",
+        ),
+        Err(error) => console::note(format_args!("The objects are not copied again: {error}")),
+    }
 }
 
 fn adopt(settings: &Settings) -> Result<(), Error> {
