@@ -23,11 +23,14 @@ const NAMED: usize = 20;
 
 /// Checks all indexes and tables of a database, and returns what is wrong with them.
 const CHECK_PAGES: &str = "
-create extension if not exists amcheck;
+create schema if not exists basalt_checks;
+create extension if not exists amcheck schema basalt_checks;
 create temporary table problems (problem text);
 do $$
 declare
   item record;
+  -- The project may have the extension in a schema of its choice.
+  place regnamespace := (select extnamespace from pg_catalog.pg_extension where extname = 'amcheck');
 begin
   for item in
     select c.oid::regclass as index
@@ -37,7 +40,7 @@ begin
     where a.amname = 'btree' and c.relkind = 'i' and c.relpersistence = 'p' and i.indisready and i.indisvalid
   loop
     begin
-      perform public.bt_index_check(item.index, true);
+      execute format('select %s.bt_index_check($1, true)', place) using item.index;
     exception when others then
       insert into problems values (item.index || ': ' || sqlerrm);
     end;
@@ -48,8 +51,10 @@ begin
     where c.relkind in ('r', 'm', 't') and c.relpersistence = 'p'
   loop
     begin
-      insert into problems
-      select item.relation || ', block ' || blkno || ': ' || msg from public.verify_heapam(item.relation) limit 5;
+      execute format(
+        'insert into problems
+         select $1 || '', block '' || blkno || '': '' || msg from %s.verify_heapam($1) limit 5', place
+      ) using item.relation;
     exception when others then
       insert into problems values (item.relation || ': ' || sqlerrm);
     end;
