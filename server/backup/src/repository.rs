@@ -13,7 +13,7 @@ use crate::key::{Key, Unlock};
 use crate::moment::Moment;
 use crate::program::Program;
 use crate::settings::Settings;
-use crate::target::{Target, check_place};
+use crate::target::{Target, check_real_place};
 use crate::timelines::Timelines;
 
 /// The file in a target that names it. Its name is random, so that a table of copies belongs to one target.
@@ -57,6 +57,7 @@ impl Repository {
     pub async fn open(settings: &Settings, data_dir: &Path) -> Result<Option<Self>, Error> {
         let Some(name) = settings.target.as_deref().filter(|_| !is_copy(data_dir)) else { return Ok(None) };
         let program = Program::find(settings.program.as_deref()).await?;
+        check_real_place(name, data_dir)?;
         let target = Target::open(settings, name)?;
         let file = data_dir.join(KEY);
         // The target need not be there at each start.
@@ -132,9 +133,7 @@ impl Repository {
         data_dir: &Path,
     ) -> Result<Self, Error> {
         let program = Program::find(settings.program.as_deref()).await?;
-        check_place(target, data_dir, &[]).map_err(|expected| {
-            Error::Advice(format!("{target} is no target of backups: expected {expected}"))
-        })?;
+        check_real_place(target, data_dir)?;
         let opened = Target::find(settings, target)?;
         let key = Key::open(&opened, unlock).await?;
         let key = key.ok_or_else(|| Error::Advice(format!("there are no backups of Basalt in {target}")))?;

@@ -50,24 +50,49 @@ impl Place {
 }
 
 /// Checks that `target` can be one of backups of a server on `data_dir`, whose project is in the folders `project`: that
-/// it is not among what is backed up.
+/// it is not among what is backed up. Looks at the paths only: a disk that does not respond must not keep the settings
+/// from being read.
 ///
 /// Errors: what was expected.
 pub fn check_place(target: &str, data_dir: &FilePath, project: &[&FilePath]) -> Result<(), &'static str> {
+    check(target, data_dir, project, absolute)
+}
+
+/// Checks that `target`, which is about to be opened, is not in `data_dir`, also not by a symbolic link.
+///
+/// Errors: [`Error::Advice`].
+pub(crate) fn check_real_place(target: &str, data_dir: &FilePath) -> Result<(), Error> {
+    check(target, data_dir, &[], real).map_err(|expected| refused(target, expected))
+}
+
+fn check(
+    target: &str,
+    data_dir: &FilePath,
+    project: &[&FilePath],
+    resolved: impl Fn(&FilePath) -> PathBuf,
+) -> Result<(), &'static str> {
     let Place::Folder(folder) = Place::parse(target)? else { return Ok(()) };
-    let folder = real(&folder);
-    if folder.starts_with(real(data_dir)) {
+    let folder = resolved(&folder);
+    if folder.starts_with(resolved(data_dir)) {
         return Err("a folder outside of the data folder, which burns with it");
     }
-    match project.iter().any(|project| folder == real(project)) {
+    match project.iter().any(|project| folder == resolved(project)) {
         true => Err("a folder of its own, and not that of the project"),
         false => Ok(()),
     }
 }
 
+fn refused(target: &str, expected: &str) -> Error {
+    Error::Advice(format!("{target} is no target of backups: expected {expected}"))
+}
+
+fn absolute(path: &FilePath) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Returns `path` without symbolic links, as far as it exists.
 fn real(path: &FilePath) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let path = absolute(path);
     let existing = path.ancestors().find_map(|folder| Some((folder.canonicalize().ok()?, folder)));
     match existing {
         Some((real, folder)) => real.join(path.strip_prefix(folder).unwrap_or(FilePath::new(""))),
@@ -102,10 +127,7 @@ impl Target {
     ///
     /// Errors: [`Error::Advice`] if it is no target, or if there is no such folder.
     pub(crate) fn find(settings: &Settings, target: &str) -> Result<Self, Error> {
-        let place = Place::parse(target);
-        match place.map_err(|expected| {
-            Error::Advice(format!("{target} is no target of backups: expected {expected}"))
-        })? {
+        match Place::parse(target).map_err(|expected| refused(target, expected))? {
             Place::Bucket(url) => Self::bucket(settings, &url),
             Place::Folder(folder) => Self::folder(&folder),
         }
@@ -264,9 +286,13 @@ mod tests {
         for good in [project.join("backups"), folder.path().join("data"), folder.path().to_owned()] {
             assert!(is_good(good.clone()), "{}", good.display());
         }
-        for bad in [project.clone(), data.clone(), data.join("a/b"), link.clone(), link.join("new")] {
+        for bad in [project.clone(), data.clone(), data.join("a/b")] {
             assert!(!is_good(bad.clone()), "{}", bad.display());
         }
+        for bad in [data.join("a/b"), link.clone(), link.join("new")] {
+            assert!(check_real_place(&bad.to_string_lossy(), &data).is_err(), "{}", bad.display());
+        }
+        assert!(check_real_place(&project.join("backups").to_string_lossy(), &data).is_ok());
     }
 
     #[test]
