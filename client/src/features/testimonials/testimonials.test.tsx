@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react'
+import { screen, waitFor } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 
 import { animationDelays } from '@/testing/animations'
@@ -46,8 +46,11 @@ describe('Testimonials', () => {
     stubBackend({ testimonials: [ADA, { ...ADA, id: 'b' }, { ...ADA, id: 'c' }] })
     renderFeature(<Testimonials />)
     await screen.findAllByText('Ada Moreno Quist')
-    scrollToAll()
-    expect(animationDelays()).toEqual([0, 100, 200])
+    // They are watched a moment after they are rendered.
+    await waitFor(() => {
+      scrollToAll()
+      expect(animationDelays()).toEqual([0, 100, 200])
+    })
   })
 
   it('shows initials where there is no picture', async () => {
